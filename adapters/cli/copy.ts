@@ -17,8 +17,10 @@ export async function copy(from: string, to: string): Promise<void> {
     for (const text of source.notes) note(text)
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
-      const progress = createProgress(content.count)
-      const done = await target.seed(content, { onProgress: written => progress.show(written) })
+      const progress = createProgress()
+      const done = await target.seed(content, {
+        onProgress: written => progress.show(written, content.count),
+      })
       progress.end()
       if (!done) {
         const advice = 'copy into an empty store, nothing changed'

@@ -1,4 +1,4 @@
-import { describeProblem, type OptionProblem } from '../../src/lib/options.js'
+import { describeProblem, OptionError, type OptionProblem } from '../../src/lib/options.js'
 import { LOOP } from '../storage/files.js'
 
 /** Invalid usage or input file: exit code 2. The message says how to fix it. */
@@ -11,6 +11,15 @@ export function usageError(problem: OptionProblem, flag: string): UsageError {
   const { option, expected, got } = problem
   const shown = got === undefined ? undefined : withoutSecrets(got)
   return new UsageError(describeProblem({ option, expected, got: shown }, flag))
+}
+
+/** What `read` makes of the value of an option. @throws UsageError naming the option on the command line */
+export function readAs<T>(flag: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof OptionError ? usageError(error, flag) : error
+  }
 }
 
 /** For messages: a text that may be a URL with a password. A path such as `C:\pets` or `h:80` stays. */

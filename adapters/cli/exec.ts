@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { count } from '../../src/lib/count.js'
 import { nearestFirst } from '../../src/lib/nearest.js'
-import type { OptionError } from '../../src/lib/options.js'
 import { BASE_PATH, PAGE_SIZE } from '../../src/pets/specification.js'
 import { DIGEST } from '../../src/protocol/api-keys.js'
 import { type HarSource, harOf } from '../exchanges/har.js'
@@ -12,13 +11,19 @@ import { parseSchedule, type Schedule } from '../test-double/explore/schedule.js
 import { type Watched, watchRequests } from '../test-double/explore/watch.js'
 import { problemsOf } from '../verdict/annotations.js'
 import { verdictJUnit } from '../verdict/junit.js'
-import { type Finding, findingText, type Report, reportText } from '../verdict/report.js'
+import {
+  type Finding,
+  findingText,
+  type Report,
+  reportText,
+  resultText,
+} from '../verdict/report.js'
 import { RULES } from '../verdict/rules/index.js'
 import { type Capture, type ChildRun, runChild } from './child.js'
 import { openControlled } from './controlled.js'
 import { describedBy, withDocsOnDemand } from './docs.js'
-import { controlToken, type Initial, type Keys, readApiKeys, readInitial } from './environment.js'
-import { UsageError, usageError, withoutSecrets } from './errors.js'
+import { controlToken, readApiKeys, readInitial } from './environment.js'
+import { readAs, UsageError, withoutSecrets } from './errors.js'
 import { type Output, writeOutputs } from './files.js'
 import { type Problem, tellGitHub } from './github.js'
 import type { ExecSettings, VerdictSettings } from './options.js'
@@ -47,37 +52,28 @@ export async function exec(
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
   const setup = await readSetup(settings, words)
-  const schedule = readSchedule(settings)
-  return runWithStore(setup, { schedule }, async run => {
-    const { code = 1, recording, exchanges } = run
-    const result = withRequired(run, settings)
-    const { findings, notes } = result.report
-    const isClean = code === 0 && findings.length + notes.length === 0
+  const schedule = readAs('--schedule', () => parseSchedule(settings.schedule ?? ''))
+  return runWithStore(setup, schedule, undefined, async run => {
+    const { code, report, untested, recording, exchanges, double } = run
+    const { findings, notes } = report
+    const isClean = code === 0 && untested === undefined && findings.length + notes.length === 0
     const withoutEffect = faultsWithoutEffect(run.seen)
-    say(resultText(result))
-    if (isClean && result.untested === undefined) say(await untriedText(run.double, schedule))
+    say(resultText(report, untested))
+    if (isClean) say(await untriedText(double, schedule))
     if (run.late > 0) say(`${count(run.late, 'request')} ${LATE}\n`)
-    const isMissing = settings.requireFaults && findings.some(isRequired)
-    const isFine = isProven(result, settings) && !isMissing && withoutEffect.length === 0
-    const exitCode = code === 0 && !isFine ? 1 : code
-    const told = { command: words, exitCode, repeat: repeatText(words, given) }
-    await tellVerdict(result, told, settings.record)
-    await writeOutputs([
-      ...reports(settings, result, told, run.double.requests()),
-      { flag: '--har', path: settings.har, text: () => prettyJson(harOf(exchanges)) },
-      { flag: '--record', path: settings.record, text: () => recording?.json() ?? '' },
-    ])
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     for (const line of withoutEffect) say(`--schedule: ${line}\n`)
-    return exitCode
+    const isMissing = settings.requireFaults && findings.some(isRequired)
+    return conclude(run, {
+      ...{ settings, words, given },
+      isFine: withoutEffect.length === 0 && !isMissing,
+      journal: double.requests(),
+      outputs: [
+        { flag: '--har', path: settings.har, text: () => prettyJson(harOf(exchanges)) },
+        { flag: '--record', path: settings.record, text: () => recording?.json() ?? '' },
+      ],
+    })
   })
-}
-
-function resultText({ report, untested }: Result): string {
-  const text = reportText(report, { withRequests: true })
-  if (untested === undefined || report.requests === 0) return text
-  const isEmpty = report.findings.length + report.notes.length === 0
-  return `${isEmpty ? '' : text}${untested}\n`
 }
 
 const LATE =
@@ -109,20 +105,18 @@ function say(text: string): void {
 }
 
 /** What `exec` needs before it can run its command. */
-export interface Setup {
-  readonly settings: ExecSettings
-  readonly words: readonly string[]
-  readonly apiKeys: Keys
-  /** The one that is passed on. */
-  readonly apiKey: string
-  readonly initial: Initial
-}
+export type Setup = Awaited<ReturnType<typeof readSetup>>
 
 /** @throws UsageError */
-export async function readSetup(settings: ExecSettings, words: readonly string[]): Promise<Setup> {
+export async function readSetup(settings: ExecSettings, words: readonly string[]) {
   checkCommand(settings, words)
   const apiKeys = await readApiKeys(settings)
-  const apiKey = firstKey(apiKeys, settings.clock ?? Date.now())
+  const now = settings.clock ?? Date.now()
+  // The one that is passed on: in plain text, and valid at this time.
+  const [apiKey] =
+    Object.entries(apiKeys).find(
+      ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
+    ) ?? []
   if (apiKey === undefined) {
     throw new UsageError(
       `exec has no key to pass on: --keys ${settings.keys} holds only digests and expired keys; add a valid key in plain text`,
@@ -132,21 +126,14 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
   return { settings, words, apiKeys, apiKey, initial }
 }
 
-/** In plain text, and valid at this time. */
-function firstKey(apiKeys: Keys, now: number): string | undefined {
-  const usable = Object.entries(apiKeys).find(
-    ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
-  )
-  return usable?.[0]
-}
-
 /** What every kind of `exec` needs. @throws UsageError */
 export function checkCommand({ allow }: VerdictSettings, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
   const rules: readonly string[] = RULES.map(({ id }) => id)
   const unknown = allow.find(rule => !rules.includes(rule))
   if (unknown === undefined) return
-  const got = `got '${withoutSecrets(unknown)}'; expected one of ${nearestFirst(unknown, rules).join(', ')}`
+  const known = nearestFirst(unknown, rules).join(', ')
+  const got = `got '${withoutSecrets(unknown)}'; expected one of ${known}`
   throw new UsageError(`--allow takes a rule of the verdict, ${got}`)
 }
 
@@ -162,15 +149,11 @@ export interface StoreRun extends ChildRun, Result {
   readonly exchanges: readonly HarSource[]
 }
 
-export interface RunOptions {
-  readonly schedule: Schedule
-  readonly capture?: Capture
-}
-
 /** Runs the command next to a store and a server of its own, which are closed after `use`. */
 export function runWithStore<T>(
   { settings, words, apiKeys, apiKey, initial }: Setup,
-  { schedule, capture }: RunOptions,
+  schedule: Schedule,
+  capture: Capture | undefined,
   use: (run: StoreRun) => Promise<T>,
 ): Promise<T> {
   return withStops(async stops => {
@@ -195,7 +178,8 @@ export function runWithStore<T>(
     }
     const quiet = capture ? () => {} : announce(server.url, () => calls)
     const ended = await runChild(words, variables, capture).finally(quiet)
-    const report = double.report({ since: 'start' })
+    const found = double.report({ since: 'start' })
+    const report = settings.requireFaults ? withRequired(found) : found
     const untested = calls > 0 ? undefined : untestedText(double)
     const before = calls
     if (!capture && calls > 0) await setTimeout(GRACE)
@@ -215,15 +199,6 @@ function announce(url: string, calls: () => number): () => void {
   return () => clearInterval(timer)
 }
 
-/** The faults of `--schedule`. @throws UsageError */
-function readSchedule({ schedule }: ExecSettings): Schedule {
-  try {
-    return schedule === undefined ? [] : parseSchedule(schedule)
-  } catch (error) {
-    throw usageError(error as OptionError, '--schedule')
-  }
-}
-
 /** What to say of each fault of the schedule that has not happened. */
 function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
   const never = missing().join(', ')
@@ -237,12 +212,10 @@ function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readon
 }
 
 /** With `--require-faults`, a fault that never fired is certain to be wrong. */
-function withRequired({ report, untested }: Result, { requireFaults }: ExecSettings): Result {
-  if (!requireFaults) return { report, untested }
+function withRequired(report: Report): Report {
   const findings = [...report.findings, ...report.notes.filter(isRequired)]
   const notes = report.notes.filter(note => !isRequired(note))
-  const ok = findings.every(({ allowed }) => allowed)
-  return { report: { ...report, ok, findings, notes }, untested }
+  return { ...report, ok: findings.every(({ allowed }) => allowed), findings, notes }
 }
 
 function isRequired({ rule, allowed }: Finding): boolean {
@@ -265,32 +238,46 @@ export function isProven(
   return untested === undefined && report.ok && isClean
 }
 
-/** How a command was run, and how it ended. */
-type Told = Pick<VerdictFile, 'command' | 'exitCode' | 'repeat'>
-
-/** The files of `--report` and `--junit`. */
-export function reports(
-  { report: json, junit }: VerdictSettings,
-  { report, untested }: Result,
-  told: Told,
-  journal: readonly JournalEntry[],
-): readonly Output[] {
-  const file = (): VerdictFile => ({
-    ...{ version: 1, ...told, untested: untested ?? null },
-    ...withCommands(report, journal),
-  })
-  return [
-    { flag: '--report', path: json, text: () => prettyJson(file()) },
-    { flag: '--junit', path: junit, text: () => verdictJUnit(report, untested) },
-  ]
+/** How a run came about, and what else there is to say of it. */
+interface Circumstances {
+  readonly settings: ExecSettings
+  readonly words: readonly string[]
+  /** The options as they were written. */
+  readonly given: ReadonlyMap<string, string>
+  /** Whether the faults had their effect. @default true */
+  readonly isFine?: boolean
+  readonly journal?: readonly JournalEntry[]
+  readonly outputs?: readonly Output[]
 }
 
-/** On GitHub, beside the code. @param record the file of the recording */
-export async function tellVerdict(
-  { report, untested }: Result,
-  { repeat }: Told,
-  record?: string,
-): Promise<void> {
+/**
+ * Annotates the verdict on GitHub, and writes the files of a run.
+ *
+ * @returns the exit code: that of the command, or 1
+ * @throws UsageError for a file that cannot be written
+ */
+export async function conclude(
+  result: Result & Pick<ChildRun, 'code'>,
+  { settings, words, given, isFine = true, journal = [], outputs = [] }: Circumstances,
+): Promise<number> {
+  const { report, untested, code = 1 } = result
+  const exitCode = code === 0 && !(isFine && isProven(result, settings)) ? 1 : code
+  const repeat = repeatText(words, given)
+  const open = settings.record && `To see it: npx animal-adoption-store replay ${settings.record}`
+  await tellVerdict(result, [`To repeat: ${repeat}`, ...(open ? [open] : [])])
+  const file = (): VerdictFile => ({
+    ...{ version: 1, command: words, exitCode, repeat, untested: untested ?? null },
+    ...withCommands(report, journal),
+  })
+  await writeOutputs([
+    { flag: '--report', path: settings.report, text: () => prettyJson(file()) },
+    { flag: '--junit', path: settings.junit, text: () => verdictJUnit(report, untested) },
+    ...outputs,
+  ])
+  return exitCode
+}
+
+async function tellVerdict({ report, untested }: Result, hints: readonly string[]): Promise<void> {
   const [headline = ''] = (untested ?? reportText(report)).split('\n')
   const problems = problemsOf(report).map(([level, finding]): Problem => {
     const { rule, seen, fix } = finding
@@ -299,8 +286,7 @@ export async function tellVerdict(
   if (untested !== undefined) {
     problems.push({ level: 'warning', title: 'exec', text: headline, cells: [headline, ''] })
   }
-  const open = record && `To see it: npx animal-adoption-store replay ${record}`
-  await tellGitHub(headline, problems, [`To repeat: ${repeat}`, ...(open ? [open] : [])])
+  await tellGitHub(headline, problems, hints)
 }
 
 export function prettyJson(value: unknown): string {

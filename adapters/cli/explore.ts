@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { constants } from 'node:os'
 import { count } from '../../src/lib/count.js'
-import type { OptionError } from '../../src/lib/options.js'
 import { FAULT_KINDS, kindOf } from '../exchanges/fault-kinds.js'
 import { readFaults } from '../test-double/explore/options.js'
 import { lastRequest, unnoticed } from '../test-double/explore/reason.js'
@@ -11,7 +10,7 @@ import type { Fault } from '../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import { findingText } from '../verdict/report.js'
 import { ENDING, onSignals } from './child.js'
-import { usageError } from './errors.js'
+import { readAs } from './errors.js'
 import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
 import { writeOutputs } from './files.js'
 import { type Problem, tellGitHub } from './github.js'
@@ -38,19 +37,23 @@ export async function explore(
   words: readonly string[],
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const faults = faultsOf(settings)
+  const faults = readAs('--faults', () => readFaults(splitWords(settings.faults.join(','))))
   const setup = await readSetup(settings, words)
-  const interruption = listenToSignals()
+  const interruption = new AbortController()
+  const { signal } = interruption
+  // Every run listens to it.
+  setMaxListeners(0, signal)
+  const stopListening = onSignals(ENDING, name => interruption.abort(128 + constants.signals[name]))
   const all: Ran[] = []
-  let bar = createProgress(1)
+  const progress = createProgress()
   let lastSaid = performance.now()
   const say = (...lines: readonly string[]) => {
-    bar.end()
+    progress.end()
     process.stderr.write(lines.map(line => `${line}\n`).join(''))
   }
   const run = async (schedule: Schedule) => {
     const repeat = repeatText(words, given, scheduleText(schedule))
-    const outcome = await reach(schedule, setup, repeat, interruption.signal)
+    const outcome = await reach(schedule, setup, repeat, signal)
     all.push({ ...outcome, schedule })
     if (schedule.length === 0 && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
     return outcome
@@ -60,9 +63,8 @@ export async function explore(
     const found = await search<CommandFailure>({
       ...{ faults, depth, schedules, jobs, run },
       onProgress({ runs, left, failures, schedule }) {
-        bar = createProgress(runs + left)
-        bar.show(runs, `${failures} failed  ${schedule}`)
-        if (bar.isShown || performance.now() - lastSaid < PROGRESS) return
+        progress.show(runs, runs + left, `${failures} failed  ${schedule}`)
+        if (progress.isShown || performance.now() - lastSaid < PROGRESS) return
         lastSaid = performance.now()
         say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
       },
@@ -74,14 +76,12 @@ export async function explore(
     await writeFiles(settings, result, all)
     return result.ok ? 0 : 1
   } catch (error) {
-    bar.end()
-    const code = interruption.code()
-    if (code === undefined) throw error
-    const failures = all.flatMap(({ failure }) => failure ?? [])
-    say(...failureTexts(failures))
-    return code
+    progress.end()
+    if (!signal.aborted) throw error
+    say(...failureTexts(all.flatMap(({ failure }) => failure ?? [])))
+    return signal.reason
   } finally {
-    interruption.end()
+    stopListening()
   }
 }
 
@@ -98,7 +98,7 @@ async function reach(
   const { settings } = setup
   const capture = { timeoutMs: settings.timeout, signal }
   for (let triesLeft = 3; ; triesLeft--) {
-    const outcome = await runWithStore(setup, { schedule, capture }, async run => {
+    const outcome = await runWithStore(setup, schedule, capture, async run => {
       const { seen, code: exitCode, output, report } = run
       const requests = run.double.requests()
       // A fault of the schedule may take the place of one that the command has armed itself.
@@ -129,28 +129,6 @@ function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
   if (isProven(run, settings)) return undefined
   const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
   return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`
-}
-
-/** @throws UsageError */
-function faultsOf({ faults }: ExecSettings): readonly Fault[] {
-  try {
-    return readFaults(splitWords(faults.join(',')))
-  } catch (error) {
-    throw usageError(error as OptionError, '--faults')
-  }
-}
-
-/** The first signal ends all runs. */
-function listenToSignals() {
-  const controller = new AbortController()
-  // Every run listens to it.
-  setMaxListeners(0, controller.signal)
-  let code: number | undefined
-  const end = onSignals(ENDING, name => {
-    code ??= 128 + constants.signals[name]
-    controller.abort()
-  })
-  return { signal: controller.signal, code: () => code, end }
 }
 
 function nameOf(schedule: string): string {

@@ -22,14 +22,14 @@ const LEVELS: Readonly<Record<string, number>> = {
 }
 
 /** How far it is, on stderr, on terminals only. */
-export function createProgress(total: number) {
+export function createProgress() {
   const isShown = process.stderr.isTTY === true
   const write = (text: string) => {
     if (isShown) process.stderr.write(`\r\x1b[K${text}`)
   }
   return {
     isShown,
-    show: (done: number, text = '') => write(`${done} of ${total}  ${text}`),
+    show: (done: number, total: number, text = '') => write(`${done} of ${total}  ${text}`),
     end: () => write(''),
   }
 }

@@ -46,32 +46,35 @@ async function verifyServer(
   const options: VerifyOptions = { baseUrl, apiKey, spareKey, ...rules }
   // Checks the options before anything is shown: an address may hold a password.
   const { checks } = prepare(options)
-  const progress = createProgress(checks.length)
+  const progress = createProgress()
   const started = Date.now()
   if (!json && !progress.isShown) {
     // And one to see whether the server can be verified.
     const most = sumOfRequests(checks) + 1
     print(`Verifying ${baseUrl}. Checks: ${checks.length}, requests: at most ${most}\n`)
   }
-  const report = await verify({ ...options, ...callbacksOf(progress, json) }).finally(progress.end)
+  const report = await verify({
+    ...options,
+    ...callbacksOf(progress, checks.length, json),
+  }).finally(progress.end)
   print(json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
   await writeOutputs([{ flag: '--junit', path: settings.junit, text: () => reportJUnit(report) }])
   return report.ok ? 0 : 1
 }
 
 /** A bar on a terminal, one line for each wait elsewhere. */
-function callbacksOf(progress: ReturnType<typeof createProgress>, json: boolean) {
+function callbacksOf(progress: ReturnType<typeof createProgress>, total: number, json: boolean) {
   let done = 0
   return {
     onResult(result, { checksDone }) {
       progress.end()
       done = checksDone
       if (!json && result.outcome === 'failed') print(resultText(result))
-      progress.show(done)
+      progress.show(done, total)
     },
     onWait({ ms, reason }) {
       const wait = `waiting ${Math.ceil(ms / 1000)} s ${reason}`
-      if (progress.isShown) progress.show(done, wait)
+      if (progress.isShown) progress.show(done, total, wait)
       else process.stderr.write(`W${wait.slice(1)}\n`)
     },
   } satisfies Pick<VerifyOptions, 'onResult' | 'onWait'>

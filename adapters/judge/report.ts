@@ -1,4 +1,4 @@
-import { reportText } from '../verdict/report.js'
+import { resultText } from '../verdict/report.js'
 import type { JudgeReport } from './observer.js'
 
 /** Responses that a service failed to give. */
@@ -11,12 +11,12 @@ export interface ServiceFailures {
 
 /** The report for people, with what could not be judged. */
 export function judgeText(report: JudgeReport, failures?: ServiceFailures): string {
-  const text = reportText(report, { withRequests: true })
-  const failed = failures?.first ? failureLine(failures) : unansweredLine(report)
-  if (report.requests === 0) return text + (failures?.first ? failed : '')
-  if (report.decided > 0) return text + failed
-  const isEmpty = report.findings.length + report.notes.length === 0
-  return `${isEmpty ? '' : text}${failed}${undecidedText(report)}\n`
+  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  return resultText(
+    report,
+    untested,
+    failures?.first ? failureLine(failures) : unansweredLine(report),
+  )
 }
 
 /** Why nothing was checked, in one line. */

@@ -56,6 +56,18 @@ export function reportText(
   return `Verdict: ${verdict}\n${rows.join('')}`
 }
 
+/**
+ * The report with its requests. Where nothing was checked, the reason takes the place of an empty one.
+ *
+ * @param aside what else there is to say
+ */
+export function resultText(report: Report, untested: string | undefined, aside = ''): string {
+  const text = reportText(report, { withRequests: true })
+  if (untested === undefined || report.requests === 0) return text + aside
+  const isEmpty = report.findings.length + report.notes.length === 0
+  return `${isEmpty ? '' : text}${aside}${untested}\n`
+}
+
 const UNTESTED =
   'no requests arrived, so nothing was checked. Does the client use the base URL of this store?'
 
