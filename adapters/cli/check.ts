@@ -1,3 +1,4 @@
+import { snapshotOf } from '../storage/pet-stream.js'
 import { note } from './output.js'
 import { withStops } from './stops.js'
 import { openToRead } from './stores.js'
@@ -9,13 +10,13 @@ import { openToRead } from './stores.js'
  */
 export async function check(name: string): Promise<number> {
   return withStops(async stops => {
-    const { storage, problems, notes, ...opened } = await openToRead('check <store>', name, stops)
+    const { problems, notes, ...opened } = await openToRead('check <store>', name, stops)
     for (const text of notes) note(text)
     const found = (await opened.check?.()) ?? []
     const all = [...problems, ...found.map(problem => `${opened.name}: ${problem}`)]
     for (const problem of all) process.stderr.write(`${problem}\n`)
     if (all.length > 0) return 1
-    const { pets, nextId } = await storage.dump()
+    const { pets, nextId } = await opened.stream(snapshotOf)
     process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
     return 0
   })

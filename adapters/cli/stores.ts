@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { PetSnapshot, PetStorage, RateLimitStore } from '../../src/ports.js'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { memoryStorage } from '../memory.js'
 import type { Connections } from '../postgres/index.js'
 import {
@@ -35,20 +35,10 @@ export interface OpenStorage {
 
 /** A storage that is read, and nothing else. */
 export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
-  readonly storage: Pick<PetStorage, 'dump'>
   /** What opening has found damaged, in a line each. */
   readonly problems: readonly string[]
   /** What else to know before it is opened, in a line each. */
   readonly notes: readonly string[]
-}
-
-/** A rate limit store named on the command line. */
-export interface OpenLimits {
-  readonly rateLimits: RateLimitStore
-  readonly name: string
-  readonly ping: () => Promise<void>
-  /** Undefined for the store's default. */
-  readonly rateLimitTimeoutMs?: number | undefined
 }
 
 /**
@@ -108,11 +98,7 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
  * @param required whether to reject when the server is away
  * @throws UsageError
  */
-export async function openLimits(
-  name: string,
-  required: boolean,
-  stops: Stops,
-): Promise<OpenLimits | undefined> {
+export async function openLimits(name: string, required: boolean, stops: Stops) {
   if (name === 'memory:') return undefined
   const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
   if (file) return openSqliteLimits(file.path, stops)
@@ -127,7 +113,7 @@ export async function openLimits(
     const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
     throw new UsageError(`--limits ${known}`)
   }
-  const { ca } = own
+  const ca = own.get('ca')
   if (ca && !/^(rediss|valkeys):/.test(url)) {
     throw new UsageError('--limits takes ca with rediss:// or valkeys:// only, which use TLS')
   }
@@ -149,8 +135,9 @@ async function openPostgres(flag: string, name: string, stops: Stops): Promise<O
 }
 
 /** Undefined for the default. */
-function timeoutOf(flag: string, { timeout }: ServerUrl['own']): number | undefined {
-  return timeout === undefined ? undefined : readValue(duration(), timeout, `${flag} ?timeout`)
+function timeoutOf(flag: string, own: URLSearchParams): number | undefined {
+  const text = own.get('timeout')
+  return text === null ? undefined : readValue(duration(), text, `${flag} ?timeout`)
 }
 
 async function openJsonFile(
@@ -168,7 +155,6 @@ async function readJson(path: string): Promise<ReadStorage> {
   const { readJsonFile } = await import('../json-file/open.js')
   const { snapshot, problems, notes } = await readJsonFile(path)
   return {
-    storage: { dump: async () => snapshot },
     name: path,
     stream: read => read(streamOf(snapshot)),
     problems,
@@ -184,12 +170,17 @@ async function openSqlite(path: string, stops: Stops, toRead = false): Promise<O
   return { ...storage, storage, name: path }
 }
 
-async function openSqliteLimits(path: string, stops: Stops): Promise<OpenLimits> {
+async function openSqliteLimits(path: string, stops: Stops) {
   loadNodeSqlite()
   const { sqliteRateLimits } = await import('../sqlite/index.js')
   const rateLimits = await sqliteRateLimits(path)
   stops.push(rateLimits.close)
-  return { rateLimits, name: `sqlite:${path}`, ping: rateLimits.ping }
+  return {
+    rateLimits,
+    name: `sqlite:${path}`,
+    ping: rateLimits.ping,
+    rateLimitTimeoutMs: undefined,
+  }
 }
 
 /** Node 22 warns once that its SQLite is experimental, between the lines of this program. */
@@ -223,13 +214,14 @@ interface ServerUrl {
   /** Without user and password. */
   readonly address: string
   /** Parameters that are for this program, not for the driver. */
-  readonly own: Readonly<Record<string, string>>
+  readonly own: URLSearchParams
 }
 
 /**
- * `postgres:` and `redis:` alone read a variable, so that `ps` shows no password.
+ * `postgres:` and `redis:` alone read a variable, so that `ps` shows no password; parameters that follow them
+ * come before those of the variable.
  *
- * @param names of parameters that are taken out of the query, each once
+ * @param names of parameters that are taken out of the query
  * @param addressOf checks a URL, and throws without the URL in the message
  * @throws UsageError
  */
@@ -240,31 +232,22 @@ function readServerUrl(
   names: readonly string[],
   addressOf: (url: string) => string,
 ): ServerUrl {
-  const [target, own] = takeParameters(given, names)
-  const fromVariable = target.includes('//') ? undefined : process.env[variable]
-  if (!target.includes('//') && !fromVariable) {
-    const shown = withoutSecrets(target)
+  const [scheme, parameters] = given.includes('//') ? [] : given.split('?', 2)
+  const text = scheme === undefined ? given : process.env[variable]
+  if (!text) {
+    const shown = withoutSecrets(`${scheme}`)
     throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`)
   }
-  const [url, inherited] = takeParameters(fromVariable ?? target, names)
   try {
-    return { url, address: addressOf(url), own: { ...inherited, ...own } }
+    const address = addressOf(text)
+    const url = new URL(text)
+    const all = new URLSearchParams([...new URLSearchParams(parameters), ...url.searchParams])
+    const own = new URLSearchParams(all)
+    for (const name of names) all.delete(name)
+    url.search = `${all}`
+    return { url: url.href, address, own }
   } catch (error) {
-    const source = fromVariable ? ` (from ${variable})` : ''
+    const source = scheme === undefined ? '' : ` (from ${variable})`
     throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
   }
-}
-
-/** The text without the named parameters of its query, and their values. */
-function takeParameters(
-  text: string,
-  names: readonly string[],
-): [rest: string, taken: Record<string, string>] {
-  // Of what is no URL, the check of the address says it.
-  if (!URL.canParse(text)) return [text, {}]
-  const url = new URL(text)
-  const taken = names.map(name => [name, url.searchParams.get(name)] as const)
-  for (const name of names) url.searchParams.delete(name)
-  const given = taken.filter((entry): entry is [string, string] => entry[1] !== null)
-  return [url.href, Object.fromEntries(given)]
 }
