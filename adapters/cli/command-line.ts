@@ -76,8 +76,9 @@ export function readCommand(word: string): CommandName {
   // What people type for `serve`.
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
-  const known = nearestFirst(word, [...Object.keys(COMMANDS), 'start']).join(', ')
-  throw new UsageError(`Unknown command '${withoutSecrets(word)}'; expected one of ${known}`)
+  const [nearest] = nearestFirst(word, [...Object.keys(COMMANDS), 'start'])
+  const shown = withoutSecrets(word)
+  throw new UsageError(`Unknown command '${shown}'; did you mean ${nearest}? See --help`)
 }
 
 function isCommand(word: string): boolean {

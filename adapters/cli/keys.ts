@@ -75,6 +75,8 @@ const SHOWN = 16
 
 async function revoke(path: string, name: string): Promise<void> {
   let revoked = ''
+  // Of a missing file, this says so.
+  await readChecked(path)
   await changeFile(path, keys => {
     const [entry, ...others] = Object.entries(keys).filter(
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),

@@ -125,6 +125,7 @@ test('keys - every error is one line, and the file stays as it is', async t => {
     [['list', path, '--id', 'a'], /--id works with keys new only$/m],
     [['revoke', path, 'a', '--plan', 'pro'], /--plan works with keys new only$/m],
     [['revoke', path], /keys revoke <file> <id>; see keys --help/],
+    [['revoke', `${path}.none`, 'nobody'], /\.none does not exist$/m],
     [['revoke', path, 'nobody'], /has no key with that id or digest; see keys list/],
     // Somebody may paste the key itself.
     [['revoke', path, 's3cret-key'], /has no key with that id or digest; see keys list/],

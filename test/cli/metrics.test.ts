@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { parseCommandLine, readSettings } from '../../adapters/cli/command-line.js'
 import type { Health } from '../../adapters/cli/health.js'
 import { createNotes } from '../../adapters/cli/log.js'
 import { createMetrics } from '../../adapters/cli/metrics.js'
@@ -181,6 +182,9 @@ test('metrics - --metrics serves them on an address of their own, on loopback to
   const [scraped] = await once(scraper, 'response')
   scraped.resume()
   assert.equal(scraped.statusCode, 200)
+  // The port of http itself, which a URL leaves out.
+  const { metrics: address } = readSettings(parseCommandLine(['--metrics', '[::1]:80'], {}))
+  assert.deepEqual(address, { host: '::1', port: 80 })
   for (const [words, line] of [
     [['--metrics=a/b'], /--metrics takes <host> or <host>:<port>, got 'a\/b'$/m],
     [['--metrics', ':'], /--metrics takes <host> or <host>:<port>/],
