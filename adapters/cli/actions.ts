@@ -1,5 +1,4 @@
-import type { CommandName } from './commands.js'
-import { describedBy } from './docs.js'
+import { describedBy, skill } from './docs.js'
 import type {
   DescribedSettings,
   ExecSettings,
@@ -19,21 +18,10 @@ export interface Call {
 }
 
 /**
- * Runs a command, whose code is loaded only then.
- *
- * @returns the exit code
- * @throws UsageError, and whatever a socket or a storage throws
+ * Runs a command, whose code is loaded only then, and resolves with its exit code, if it is not 0. It throws
+ * UsageError, and whatever a socket or a storage throws.
  */
-export async function runCommand(
-  command: Exclude<CommandName, 'help' | 'version'>,
-  settings: Record<string, unknown>,
-  call: Call,
-): Promise<number> {
-  const code = await ACTIONS[command](settings as never, call)
-  return typeof code === 'number' ? code : 0
-}
-
-const ACTIONS = {
+export const ACTIONS = {
   serve: async (settings: ServeSettings, { stopOnSignal }: Call) =>
     (await import('./serve.js')).serve(settings, stopOnSignal),
   async exec(settings: ExecSettings, { operands, given }: Call) {
@@ -60,6 +48,6 @@ const ACTIONS = {
     process.stdout.write(`${openApiJson(describedBy(settings))}\n`)
   },
   async skill() {
-    process.stdout.write(await (await import('./skill.js')).skill())
+    process.stdout.write(await skill())
   },
 }

@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import { withPages } from '../http/pages.js'
 import type { DocsOptions } from '../openapi/docs.js'
@@ -21,7 +24,6 @@ export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): Api
 
   async function load(): Promise<ApiHandler> {
     const { withDocs } = await import('../openapi/docs.js')
-    const { llmsText } = await import('./skill.js')
     const llms = async () => ({ type: 'text/plain; charset=utf-8', text: await llmsText() })
     return withPages(withDocs(handler, options), new Map([['/llms.txt', llms]]))
   }
@@ -31,4 +33,17 @@ export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): Api
 export function describedBy({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   return { pagination, rateLimit, idempotency: idempotency !== undefined, demoKeys }
+}
+
+/** The page for coding agents; its front matter says when to read it. */
+export function skill(): Promise<string> {
+  const manifest = createRequire(import.meta.url).resolve('animal-adoption-store/package.json')
+  return readFile(join(dirname(manifest), 'adapters/cli/SKILL.md'), 'utf8')
+}
+
+/** The same as https://llmstxt.org describes it: a title, a summary, and the rest. */
+async function llmsText(): Promise<string> {
+  const [, summary, title, rest] =
+    /^---\n[\s\S]*?^description: (.*)\n---\n\n(# .*\n)([\s\S]*)$/m.exec(await skill()) ?? []
+  return `${title}\n> ${summary}\n${rest}`
 }

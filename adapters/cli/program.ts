@@ -28,9 +28,9 @@ async function runLine(line: CommandLine): Promise<void> {
   const operands = [...line.operands, ...line.last]
   if (command === 'version') return printVersion()
   if (command === 'help') return printHelp(operands[0])
-  const { runCommand } = await import('./actions.js')
+  const { ACTIONS } = await import('./actions.js')
   const call = { operands, given, stopOnSignal: (stop: Stop) => stopOnSignal(stop, line) }
-  process.exitCode = await runCommand(command, settings, call)
+  process.exitCode = (await ACTIONS[command](settings as never, call)) ?? 0
 }
 
 /** @throws UsageError for an unknown command */
