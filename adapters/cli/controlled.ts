@@ -27,74 +27,56 @@ interface ControlledEnvironment extends Environment {
  */
 export async function openControlled(
   settings: ControlledSettings,
-  keys: Keys,
-  initial: Initial,
+  apiKeys: Keys,
+  { pets, source }: Initial,
   token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
   const { delay: ms, clock = 'running', allow = [], clients, rateLimit, seed } = settings
+  const isLimited = rateLimit !== false
   const options: TestDoubleOptions = {
     ...(await storeOptions(settings)),
     clock,
     allow: allow as readonly RuleId[],
     clients,
+    apiKeys,
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
-  const open = (apiKeys: Keys, { pets }: Initial) => {
-    const begin = { ...options, apiKeys, pets }
-    const inWorlds = { ...begin, control: token, pets: seed === undefined ? NO_ANIMALS : pets }
-    let worlds: ReadonlyMap<string, OpenWorld> = new Map()
-    const around = (own: JudgedDouble) => {
-      const handler = withControl(own, inWorlds)
-      worlds = handler.worlds.open
-      return handler
-    }
-    return { double: createDouble(begin, around, undefined, watch), apiKeys, worlds }
+  const inWorlds = { ...options, control: token, pets: seed === undefined ? NO_ANIMALS : pets }
+  let worlds: ReadonlyMap<string, OpenWorld> = new Map()
+  const around = (own: JudgedDouble) => {
+    const handler = withControl(own, inWorlds)
+    worlds = handler.worlds.open
+    return handler
   }
-  let latest = { keys, initial }
-  let current = open(keys, initial)
+  const double = createDouble({ ...options, pets }, around, undefined, watch)
   return {
-    get double() {
-      return current.double
-    },
-    handler: {
-      ...current.double.handler,
-      handle: request => current.double.handler.handle(request),
-      connect: () => current.double.connect(),
-    },
-    clock: () => current.double.clock.now(),
+    double,
+    handler: double.handler,
+    clock: () => double.clock.now(),
     console: {
-      ...viewOf(() => current, rateLimit !== false),
+      ...viewOf({ double, apiKeys }, isLimited),
       control: true,
-      worlds: () => viewsOf(current.worlds, rateLimit !== false),
+      worlds: () => viewsOf(worlds, isLimited),
     },
-    animals: initial.pets.pets.length,
-    source: initial.source,
+    animals: pets.pets.length,
+    source,
     store: 'memory:',
     limits: 'memory:',
-    // A reset restores the initial state, which is what has changed.
-    async reload(changed) {
-      const { double } = current
-      latest = { ...latest, ...changed }
-      current = open(latest.keys, latest.initial)
-      await double.close()
-    },
   }
 }
 
 type View = Omit<ConsoleWorld, 'isPublicKey'>
 
 /** What the console shows of a double. */
-export function viewOf(current: () => OpenWorld, isLimited: boolean): View {
+export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View {
+  const { clock, inspect, pets } = double
   return {
-    clock: () => current().double.clock.now(),
-    isFrozen: () => current().double.clock.frozen,
-    apiKeys: () => current().apiKeys,
-    animals: {
-      list: filter => current().double.inspect.animals(filter),
-      create: pet => current().double.pets.createPet(pet),
-    },
-    ...(isLimited && { usage: id => current().double.inspect.usage(id) }),
+    clock: () => clock.now(),
+    isFrozen: () => clock.frozen,
+    apiKeys: () => apiKeys,
+    animals: { list: inspect.animals, create: pets.createPet },
+    ...(isLimited && { usage: inspect.usage }),
   }
 }
 
@@ -102,7 +84,7 @@ export function viewOf(current: () => OpenWorld, isLimited: boolean): View {
 export function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, isLimited: boolean) {
   const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
     const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)
-    return [id, { ...viewOf(() => world, isLimited), isPublicKey }]
+    return [id, { ...viewOf(world, isLimited), isPublicKey }]
   })
   return new Map(views)
 }

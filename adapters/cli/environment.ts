@@ -31,8 +31,8 @@ export interface Environment {
   readonly store: string
   readonly limits: string
   readonly health?: Health
-  /** Applies what a changed file of `--keys` or `--seed` now holds. */
-  reload(changed: { readonly keys?: Keys; readonly initial?: Initial }): Promise<void>
+  /** Applies what a changed file of `--keys` or `--seed` now holds; undefined with `--control`. */
+  reload?(changed: { readonly keys?: Keys; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }

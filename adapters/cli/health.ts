@@ -5,14 +5,7 @@ import { messageOf, type Notes } from './log.js'
 import { version } from './version.js'
 
 /** How the backends of a store are. */
-export interface Health {
-  /** Whether animals can be stored, as the storage and the latest creates say. */
-  isAvailable(): Promise<boolean>
-  /** Whether this process decided the latest requests by itself. */
-  isDegraded(): boolean
-  /** How long it did so, in all. */
-  degradedMs(): number
-}
+export type Health = ReturnType<typeof watchHealth>
 
 export interface WatchedStore {
   readonly events: StoreEmitter
@@ -32,7 +25,7 @@ const MEMORY = 5_000
  *
  * @param notes receive the reasons, which responses do not expose
  */
-export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes): Health {
+export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes) {
   const degradation = createSpell(degraded)
   const outage = createSpell()
   let failures = 0
@@ -57,11 +50,14 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
     notes.say('ratelimit.recovered', 'limits: the server decides again', degradation.end()),
   )
   return {
-    isAvailable: () =>
+    /** Whether animals can be stored, as the storage and the latest creates say. */
+    isAvailable: (): Promise<boolean> =>
       (checking ??= check().finally(() => {
         checking = undefined
       })),
+    /** Whether this process decided the latest requests by itself. */
     isDegraded: degradation.isOn,
+    /** How long it did so, in all. */
     degradedMs: degradation.totalMs,
   }
 

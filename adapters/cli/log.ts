@@ -44,16 +44,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
 }
 
 /** What the server says on stderr besides requests. */
-export interface Notes {
-  /** A line for people, or with `--log json` a record. */
-  say(event: string, message: string, fields?: object): void
-  /** The same, but each event at most once a minute, since every request may cause it. */
-  repeat(event: string, message: string): void
-  /** Only with `--log json`, where the banner does not say it. */
-  record(event: string, fields: object): void
-  /** Calls back for each event, whether it is written or not. */
-  listen(listener: (event: string) => void): void
-}
+export type Notes = ReturnType<typeof createNotes>
 
 export interface NotesOptions {
   readonly asJson: boolean
@@ -62,27 +53,31 @@ export interface NotesOptions {
   readonly write: (line: string) => void
 }
 
-export function createNotes({ asJson, clock, write }: NotesOptions): Notes {
+export function createNotes({ asJson, clock, write }: NotesOptions) {
   const lastSaid = new Map<string, number>()
   const listeners: ((event: string) => void)[] = []
   return {
     say,
-    repeat(event, message) {
+    /** The same, but each event at most once a minute, since every request may cause it. */
+    repeat(event: string, message: string): void {
       const now = clock()
       if (now - (lastSaid.get(event) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
       lastSaid.set(event, now)
       say(event, message)
     },
     record,
-    listen: listener => void listeners.push(listener),
+    /** Calls back for each event, whether it is written or not. */
+    listen: (listener: (event: string) => void) => void listeners.push(listener),
   }
 
+  /** A line for people, or with `--log json` a record. */
   function say(event: string, message: string, fields = {}): void {
     const [line = ''] = message.split('\n', 1)
     record(event, { message: line, ...fields })
     if (!asJson) write(`animal-adoption-store: ${printable(line)}`)
   }
 
+  /** Only with `--log json`, where the banner does not say it. */
   function record(event: string, fields: object): void {
     for (const listener of listeners) listener(event)
     if (asJson) write(jsonRecord(event, fields, clock()))

@@ -13,19 +13,13 @@ import type { Health } from './health.js'
 import type { Notes } from './log.js'
 import { version } from './version.js'
 
-export interface Metrics {
-  /** Counts what this store announces, and asks for the state of its backends. */
-  watch(store: Pick<Store, 'events'>, health: Health, connections?: () => Connections): void
-  /** Answers `GET /metrics` and nothing else. */
-  readonly handler: ApiHandler
-  stop(): Promise<void>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /**
  * The metrics of this process. Names follow the conventions of OpenTelemetry where it has one, and
  * begin with `adoption_store_` otherwise.
  */
-export function createMetrics(notes: Pick<Notes, 'listen'>): Metrics {
+export function createMetrics(notes: Pick<Notes, 'listen'>) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const meters = createMeters(registry)
@@ -39,15 +33,21 @@ export function createMetrics(notes: Pick<Notes, 'listen'>): Metrics {
   const page = async () => ({ type: registry.contentType, text: await registry.metrics() })
 
   return {
-    watch({ events }, health, connections) {
+    /** Counts what this store announces, and asks for the state of its backends. */
+    watch(
+      { events }: Pick<Store, 'events'>,
+      health: Health,
+      connections?: () => Connections,
+    ): void {
       watched.push(health)
       events.on('pet.created', () => meters.created.inc())
       events.on('key.banned', () => meters.bans.inc())
       events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
       if (connections) gaugeConnections(connections, [registry])
     },
+    /** Answers `GET /metrics` and nothing else. */
     handler: withPages(NOTHING, new Map([[PATH, page]])),
-    async stop() {
+    async stop(): Promise<void> {
       unsubscribe('animal-adoption-store.exchange', onExchange)
       unsubscribe('animal-adoption-store.batch', onBatch)
     },

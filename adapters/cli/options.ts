@@ -140,10 +140,13 @@ const address: Kind<Address> = {
   takes: '<host> or <host>:<port>',
   read: given => {
     if (/^\d*$/.test(given) || !URL.canParse(`http://${given}`)) return undefined
-    const { hostname, port, pathname } = new URL(`http://${given}`)
+    const { hostname, pathname } = new URL(`http://${given}`)
     if (hostname === '' || pathname !== '/') return undefined
     // An address of IPv6 without its brackets; 9464 is the port of exporters of OpenTelemetry.
-    return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 9464 : Number(port) }
+    return {
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(/:(\d+)$/.exec(given)?.[1] ?? 9464),
+    }
   },
 }
 
@@ -180,7 +183,9 @@ export const SERVER = {
   stagingPort: option(PORT, 'n', 'serve a second, separate store on this port'),
   console: toggle('also serve the console with --keys or on other hosts, behind a token'),
   noConsole: toggle('no console at / and no /_console', { excludes: ['console'] }),
-  watch: toggle('reload --seed and --keys when the files change'),
+  watch: toggle('reload --seed and --keys when the files change', {
+    excludes: ['control', 'clock'],
+  }),
   drain: option(
     duration({ least: 0 }),
     'duration=0s',

@@ -72,7 +72,7 @@ function openConsole(file: RecordingFile) {
     file.begin.keys.map(({ name, ...record }) => [name, record as ApiKey]),
   )
   const shown = withConsole(double.handler, {
-    ...viewOf(() => ({ double, apiKeys: keys }), isLimited),
+    ...viewOf({ double, apiKeys: keys }, isLimited),
     control: true,
     token,
     // Names of keys are no secrets, and valid here only.

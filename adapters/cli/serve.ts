@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
+import type { Plan } from '../../src/limits/plans.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
 import { overLoopback } from '../http/loopback.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
-import type { Ready } from './banner.js'
 import { describedBy, withDocsOnDemand } from './docs.js'
 import {
   controlToken,
   digests,
   type Environment,
   isControlled,
-  type Keys,
   openEnvironment,
   readApiKeys,
   readInitial,
@@ -20,7 +19,6 @@ import { UsageError, withoutSecrets } from './errors.js'
 import { withServerPages } from './health.js'
 import { listenOn, type PortFlag } from './listen.js'
 import { createNotes, type Notes, withRequestLog } from './log.js'
-import type { Metrics } from './metrics.js'
 import type { ServeSettings } from './options.js'
 import { type Stops, stopAll, stopOnFailure } from './stops.js'
 import { version } from './version.js'
@@ -54,7 +52,7 @@ export async function serve(
     notes.record('stopped', {})
   }
   const { ready, source } = await stopOnFailure(stops, () =>
-    start(settings, { notes, stops, draining: draining.signal }),
+    start(settings, notes, stops, draining.signal),
   )
   stopOnSignal(stop)
   const { apiKeys: _keys, console: _, control: __, ...shown } = ready
@@ -81,56 +79,82 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** What all servers of one process share. */
-interface Running {
-  readonly notes: Notes
-  /** What to stop, the last first. */
-  readonly stops: Stops
-  readonly draining: AbortSignal
-}
+/** What scripts need to know once the server listens. */
+export type Ready = Awaited<ReturnType<typeof start>>['ready']
 
-/** What the environments of one process share. */
-interface Shared extends Running {
-  readonly apiKeys: Keys
-  readonly metrics: Metrics | undefined
-  /** Opens the console and the control tree. */
-  readonly token: string
-}
-
-async function start(settings: ServeSettings, running: Running) {
-  const { notes, stops } = running
-  const { port, stagingPort } = settings
+/** @param stops receives what to stop, the last first */
+async function start(settings: ServeSettings, notes: Notes, stops: Stops, draining: AbortSignal) {
+  const { stagingPort, host, proxyHops, keepAlive: keepAliveTimeout, log, quiet } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
+  const control = isControlled(settings)
+  const isShown = hasConsole(settings)
   // Before the files are read, so that no change in between is missed.
-  const reloads = settings.watch || settings.keys !== undefined
+  const reloads = settings.watch || (settings.keys !== undefined && !control)
   const watching = reloads && (await import('./watch.js')).watchFiles(settings, notes)
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
-  const metrics = await openMetrics(settings, running)
-  const shared = { ...running, apiKeys, metrics, token: controlToken() }
+  const metrics = await openMetrics(settings, notes, stops)
+  const token = controlToken()
   // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
   const own = { ...settings, store: 'memory:', limits: 'memory:' }
   const staging =
-    stagingPort === undefined ? undefined : await open(own, shared, 'staging-port', stagingPort)
-  const production = await open(settings, shared, 'port', port, staging?.server.url)
-  const environments = [production.environment, ...(staging ? [staging.environment] : [])]
-  if (watching) watching.reloadInto(environments, apiKeys)
-  const ready = {
-    ...readyOf(settings, production, staging?.server, shared.token),
-    ...(metrics && { metrics: metrics.url }),
+    stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
+  const production = await open(settings, 'port', settings.port, staging?.server.url)
+  const { environment } = production
+  const { url: baseUrl, origin } = production.server
+  if (watching) {
+    watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
   }
-  return { ready, source: production.environment.source }
-}
+  const { store, limits, animals, source } = environment
+  const ready = {
+    baseUrl,
+    origin,
+    /** A working key for each plan; empty with `--keys`, which are not printed. */
+    apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
+    store,
+    limits,
+    animals,
+    console: isShown ? `${origin}/?token=${token}` : null,
+    control: control ? `${origin}/_control/${token}` : null,
+    ...(metrics && { metrics: metrics.url }),
+    pid: process.pid,
+    ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
+  }
+  return { ready, source }
 
-/** On an address of their own, which no proxy of the API leads to. */
-async function openMetrics({ metrics: address }: ServeSettings, { notes, stops }: Running) {
-  if (address === undefined) return undefined
-  const metrics = (await import('./metrics.js')).createMetrics(notes)
-  const { handler } = metrics
-  const reachable = LOOPBACK.test(address.host) ? overLoopback(handler) : handler
-  const { origin, close } = await listenOn(reachable, address, 'metrics')
-  stops.push(metrics.stop, close)
-  return { ...metrics, url: origin + handler.basePath }
+  async function open(
+    settings: ServeSettings,
+    portFlag: PortFlag,
+    port: number,
+    stagingBaseUrl?: string,
+  ): Promise<Opened> {
+    const environment = control
+      ? await (await import('./controlled.js')).openControlled(
+          settings,
+          apiKeys,
+          await readInitial(settings),
+          token,
+        )
+      : await openEnvironment(settings, apiKeys, stops, notes, metrics)
+    const logged = withRequestLog(environment.handler, {
+      format: quiet ? 'silent' : log,
+      clock: environment.clock,
+      // A reload may have replaced those of the start.
+      keys: environment.console.apiKeys,
+      ...(await digests(settings)),
+      // https://no-color.org
+      colors: process.stderr.isTTY === true && !process.env['NO_COLOR'],
+      write: writeLine,
+    })
+    const documented = withDocsOnDemand(logged, { ...describedBy(settings), stagingBaseUrl })
+    const paged = withServerPages(documented, { health: environment.health, draining, control })
+    const shown = isShown ? withConsole(paged, { ...environment.console, token }) : paged
+    const server = await listenOn(shown, { host, port, proxyHops, keepAliveTimeout }, portFlag)
+    // The double first: a request that waits on a frozen clock would never be answered.
+    const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
+    stops.push(stop, async () => environment.double?.close())
+    return { server, environment }
+  }
 }
 
 /** How long a proxy may still use an idle connection, in ms. */
@@ -141,66 +165,18 @@ interface Opened {
   readonly environment: Environment
 }
 
-async function open(
-  settings: ServeSettings,
-  { notes, stops, draining, apiKeys, metrics, token }: Shared,
-  portFlag: PortFlag,
-  port: number,
-  stagingBaseUrl?: string,
-): Promise<Opened> {
-  const { host, proxyHops, keepAlive, log, quiet } = settings
-  const control = isControlled(settings)
-  const environment = control
-    ? await openControlledOnDemand(settings, apiKeys, token)
-    : await openEnvironment(settings, apiKeys, stops, notes, metrics)
-  const logged = withRequestLog(environment.handler, {
-    format: quiet ? 'silent' : log,
-    clock: environment.clock,
-    // --watch may have replaced those of the start.
-    keys: environment.console.apiKeys,
-    ...(await digests(settings)),
-    // https://no-color.org
-    colors: process.stderr.isTTY === true && !process.env['NO_COLOR'],
-    write: writeLine,
-  })
-  const documented = withDocsOnDemand(logged, { ...describedBy(settings), stagingBaseUrl })
-  const paged = withServerPages(documented, { health: environment.health, draining, control })
-  const shown = hasConsole(settings) ? withConsole(paged, { ...environment.console, token }) : paged
-  const address = { host, port, proxyHops, keepAliveTimeout: keepAlive }
-  const server = await listenOn(shown, address, portFlag)
-  // The double first: a request that waits on a frozen clock would never be answered.
-  const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
-  stops.push(stop, async () => environment.double?.close())
-  return { server, environment }
+/** On an address of their own, which no proxy of the API leads to. */
+async function openMetrics({ metrics: address }: ServeSettings, notes: Notes, stops: Stops) {
+  if (address === undefined) return undefined
+  const metrics = (await import('./metrics.js')).createMetrics(notes)
+  const { handler } = metrics
+  const reachable = LOOPBACK.test(address.host) ? overLoopback(handler) : handler
+  const { origin, close } = await listenOn(reachable, address, 'metrics')
+  stops.push(metrics.stop, close)
+  return { ...metrics, url: origin + handler.basePath }
 }
 
-async function openControlledOnDemand(settings: ServeSettings, apiKeys: Keys, token: string) {
-  const { openControlled } = await import('./controlled.js')
-  return openControlled(settings, apiKeys, await readInitial(settings), token)
-}
-
-function readyOf(
-  settings: ServeSettings,
-  { server: { url: baseUrl, origin }, environment }: Opened,
-  staging: HttpServer | undefined,
-  token: string,
-): Ready {
-  const { store, limits, animals } = environment
-  return {
-    baseUrl,
-    origin,
-    apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
-    store,
-    limits,
-    animals,
-    console: hasConsole(settings) ? `${origin}/?token=${token}` : null,
-    control: isControlled(settings) ? `${origin}/_control/${token}` : null,
-    pid: process.pid,
-    ...(staging && { staging: { baseUrl: staging.url, origin: staging.origin } }),
-  }
-}
-
-const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
+const KEY_OF_PLAN: Readonly<Partial<Record<Plan, string>>> = Object.fromEntries(
   Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
 )
 

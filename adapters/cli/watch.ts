@@ -8,16 +8,6 @@ import type { ServeSettings } from './options.js'
 /** How often the files are checked, in ms. */
 const INTERVAL = 200
 
-export interface Watching {
-  /**
-   * Reloads into these environments what changes, and what has changed since the watching began.
-   *
-   * @param keys what `--keys` held at the start
-   */
-  reloadInto(environments: readonly Environment[], keys: Keys): void
-  stop(): Promise<void>
-}
-
 /**
  * Reloads `--seed` and `--keys` when they change, with `--watch`, and `--keys` on SIGHUP. A file with an
  * error changes nothing. It polls, because the system's watchers follow a folder: they miss a folder that is
@@ -25,9 +15,8 @@ export interface Watching {
  *
  * @param notes receive what has changed, or the error in the file
  */
-export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
+export function watchFiles(settings: ServeSettings, notes: Notes) {
   const { keys, seed, watch } = settings
-  let known: Keys = {}
   let environments: readonly Environment[] = []
   let begin = () => {}
   let latest = new Promise<void>(resolve => {
@@ -37,12 +26,12 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
   const watched = [onKeys, on(seed === 'edge' ? undefined : seed, reloadSeed)]
   if (keys !== undefined) process.on('SIGHUP', onKeys.listener)
   return {
-    reloadInto(opened, atStart) {
-      known = atStart
+    /** Reloads into these environments what changes, and what has changed since the watching began. */
+    reloadInto(opened: readonly Environment[]): void {
       environments = opened
       begin()
     },
-    async stop() {
+    async stop(): Promise<void> {
       process.off('SIGHUP', onKeys.listener)
       for (const { path, listener } of watched) if (path) unwatchFile(path, listener)
     },
@@ -63,17 +52,16 @@ export function watchFiles(settings: ServeSettings, notes: Notes): Watching {
   }
 
   async function reloadKeys(path: string): Promise<string> {
+    const known = environments[0]?.console.apiKeys() ?? {}
     // Unlike at startup, there may be none, once the last key was revoked.
     const next = await checkKeys(path, await readKeyFile(path), known)
-    for (const environment of environments) await environment.reload({ keys: next })
-    const difference = differenceOf(known, next)
-    known = next
-    return difference
+    for (const environment of environments) await environment.reload?.({ keys: next })
+    return differenceOf(known, next)
   }
 
   async function reloadSeed(): Promise<string> {
     const initial = await readInitial(settings)
-    for (const environment of environments) await environment.reload({ initial })
+    for (const environment of environments) await environment.reload?.({ initial })
     return `${initial.pets.pets.length} animals`
   }
 }

@@ -277,10 +277,10 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
       /Unknown option --ratelimit; did you mean --rate-limit\? See --help/,
     ),
     given('--json=1', 2, /--json takes no value/),
-    given('opanapi', 2, /Unknown command 'opanapi'; expected one of openapi, /),
-    given('xyzzy', 2, /Unknown command 'xyzzy'; expected one of .*\bserve, /),
+    given('opanapi', 2, /Unknown command 'opanapi'; did you mean openapi\? See --help/),
     given('serve now', 2, /Unexpected 'now' after serve; see --help/),
     given('--watch', 2, /--watch needs a file: add --seed <file\.json> or --keys/),
+    given('--watch --seed x.json --control', 2, /--watch cannot be combined with --control/),
     given('--drain 30d', 2, RegExp(`--drain ${duration} 0ms to 2147483647ms, got '30d'`)),
     given('--idempotency=0s', 2, RegExp(`--idempotency ${duration} 1ms, got '0s'`)),
     given('--store postgres://x/y?timeout=25d', 2, /--store \?timeout takes .*, got '25d'/),
@@ -385,7 +385,7 @@ test('cli - invalid usage shows no password and no key', async () => {
       ['--control', '--store', 'postgres://db/x?user=a&password=s3cret'],
       /--control could reset postgres:\/\/…; use it with --store memory:/,
     ],
-    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; expected one of /],
+    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; did you mean /],
     [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
     [
       ['exec', 'env', 'DB=postgres://u:s3cret@h/x'],
@@ -481,50 +481,31 @@ test('cli - the banner shows the options in effect', async t => {
 test('cli - --watch reloads seed and keys, and an invalid file changes nothing', async t => {
   const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
   const keys = await file(t, '{"one":{"id":"one","plan":"free"}}')
-  for (const mode of [[], ['--control']]) {
-    await writeFile(seed, '[{"name":"Ada","categoryId":1}]')
-    await writeFile(keys, '{"one":{"id":"one","plan":"free"}}')
-    const server = await started(
-      t,
-      '--json',
-      '--log',
-      'silent',
-      '--watch',
-      '--seed',
-      seed,
-      '--keys',
-      keys,
-      ...mode,
-    )
-    const { baseUrl } = JSON.parse(server.ready)
-    const list = async (key: string) => {
-      const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
-      return answer.ok
-        ? ((await answer.json()) as { name: string }[]).map(({ name }) => name)
-        : answer.status
-    }
-    assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
-
-    const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
-    await loggedAfter(server, () => writeFile(seed, two), /reloaded .*: 2 animals\n$/)
-    assert.deepEqual(await list('one'), ['Bo', 'Cy'])
-
-    const other = '{"two":{"id":"two","plan":"pro"}}'
-    await loggedAfter(
-      server,
-      () => writeFile(keys, other),
-      /reloaded .*: added two; removed one\n$/,
-    )
-    assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
-
-    await loggedAfter(
-      server,
-      () => writeFile(seed, '[{"name":"Dee"}]'),
-      /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
-    )
-    assert.deepEqual(await list('two'), ['Bo', 'Cy'])
-    await stopped(server)
+  const words = ['--json', '--log', 'silent', '--watch', '--seed', seed, '--keys', keys]
+  const server = await started(t, ...words)
+  const { baseUrl } = JSON.parse(server.ready)
+  const list = async (key: string) => {
+    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
+    return answer.ok
+      ? ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+      : answer.status
   }
+  assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
+
+  const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
+  await loggedAfter(server, () => writeFile(seed, two), /reloaded .*: 2 animals\n$/)
+  assert.deepEqual(await list('one'), ['Bo', 'Cy'])
+
+  const other = '{"two":{"id":"two","plan":"pro"}}'
+  await loggedAfter(server, () => writeFile(keys, other), /reloaded .*: added two; removed one\n$/)
+  assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
+
+  await loggedAfter(
+    server,
+    () => writeFile(seed, '[{"name":"Dee"}]'),
+    /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
+  )
+  assert.deepEqual(await list('two'), ['Bo', 'Cy'])
 })
 
 test('cli - --watch keeps created animals when only the keys change, and never shows a key', async t => {
@@ -764,14 +745,14 @@ test('cli - help prints one command, with its options only', async () => {
   assert.deepEqual(flagsOf(top), [])
   const unknown = await ended('help', 'exce')
   assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
-  assert.match(unknown.stderr, /Unknown command 'exce'; expected one of exec, /)
+  assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
 })
 
 test('cli - start is serve, and a mistyped word suggests it', async t => {
   const { baseUrl } = JSON.parse((await started(t, 'start', '--json', '-q')).ready)
   assert.equal((await fetch(`${baseUrl}/pets`)).status, 401)
   for (const [words, line] of [
-    [['strat'], /Unknown command 'strat'; expected one of start, /],
+    [['strat'], /Unknown command 'strat'; did you mean start\?/],
     [['verify', '--report', 'x'], /--report works with exec only$/m],
     [['--report', 'x'], /--report works with exec only$/m],
   ] as const) {
