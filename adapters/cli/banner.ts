@@ -1,8 +1,26 @@
 import { PLANS, type Plan, type Policy } from '../../src/limits/plans.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
 import type { ServeSettings } from './options.js'
-import type { Ready } from './serve.js'
 import { version } from './version.js'
+
+/** What scripts need to know once the server listens. */
+export interface Ready {
+  readonly baseUrl: string
+  readonly origin: string
+  /** A working key for each plan; empty with `--keys`, which are not printed. */
+  readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
+  readonly store: string
+  readonly limits: string
+  readonly animals: number
+  /** The address of the console, with its token, or null without it. */
+  readonly console: string | null
+  /** The base of the control tree, with its token, or null without it. */
+  readonly control: string | null
+  /** The address of `--metrics`. */
+  readonly metrics?: string
+  readonly pid: number
+  readonly staging?: { readonly baseUrl: string; readonly origin: string }
+}
 
 type Row = readonly [label: string, value: string]
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
-import type { Plan } from '../../src/limits/plans.js'
 import { withConsole } from '../console/index.js'
 import type { HttpServer } from '../http/listen.js'
 import { overLoopback } from '../http/loopback.js'
 import { DEMO_KEYS } from '../test-double/demo-keys.js'
+import type { Ready } from './banner.js'
 import { describedBy, withDocsOnDemand } from './docs.js'
 import {
   controlToken,
@@ -79,9 +79,6 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** What scripts need to know once the server listens. */
-export type Ready = Awaited<ReturnType<typeof start>>['ready']
-
 /** @param stops receives what to stop, the last first */
 async function start(settings: ServeSettings, notes: Notes, stops: Stops, draining: AbortSignal) {
   const { stagingPort, host, proxyHops, keepAlive: keepAliveTimeout, log, quiet } = settings
@@ -106,10 +103,9 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
   }
   const { store, limits, animals, source } = environment
-  const ready = {
+  const ready: Ready = {
     baseUrl,
     origin,
-    /** A working key for each plan; empty with `--keys`, which are not printed. */
     apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
     store,
     limits,
@@ -176,7 +172,7 @@ async function openMetrics({ metrics: address }: ServeSettings, notes: Notes, st
   return { ...metrics, url: origin + handler.basePath }
 }
 
-const KEY_OF_PLAN: Readonly<Partial<Record<Plan, string>>> = Object.fromEntries(
+const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
   Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
 )
 
