@@ -8,10 +8,9 @@ import {
   type VirtualClock,
 } from '../../adapters/test-double/index.js'
 import { OptionError } from '../../src/lib/options.js'
+import { CREATE, FREE, list, settled, T0 } from './requests.js'
 
-const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
-const FREE = { authorization: 'Bearer demo-free' }
 
 test('sleep - ends when due, in chronological order', async () => {
   const { clock } = createTestDouble()
@@ -111,26 +110,16 @@ test('timers - what a timer does to the clock stands when an advance has ended',
     see()
     return { seen, isFrozen: clock.frozen }
   }
-  assert.deepEqual(
-    after(clock => clock.advance('1m')),
-    { seen: [1_800, 61_000], isFrozen: true },
-  )
-  assert.deepEqual(
-    after(clock => clock.advance(500)),
-    { seen: [1_800, 2_000], isFrozen: true },
-  )
-  assert.deepEqual(
-    after(clock => clock.set(T0 + DAY)),
-    { seen: [1_800, DAY], isFrozen: true },
-  )
-  assert.deepEqual(
-    after(clock => clock.set(T0 - DAY)),
-    { seen: [-DAY], isFrozen: true },
-  )
-  assert.deepEqual(
-    after(clock => clock.resume()),
-    { seen: [2_000, 2_000], isFrozen: false },
-  )
+  const changes: [change: (clock: VirtualClock) => void, seen: number[], isFrozen: boolean][] = [
+    [clock => clock.advance('1m'), [1_800, 61_000], true],
+    [clock => clock.advance(500), [1_800, 2_000], true],
+    [clock => clock.set(T0 + DAY), [1_800, DAY], true],
+    [clock => clock.set(T0 - DAY), [-DAY], true],
+    [clock => clock.resume(), [2_000, 2_000], false],
+  ]
+  for (const [change, seen, isFrozen] of changes) {
+    assert.deepEqual(after(change), { seen, isFrozen }, String(change))
+  }
 })
 
 test('sleep - one that is over at once leaves no listener on its signal', async () => {
@@ -248,12 +237,11 @@ test('run - a request is answered before time advances, even while it waits for 
     const body = new ReadableStream({
       async pull(controller) {
         await new Promise(resolve => setTimeout(resolve))
-        controller.enqueue(new TextEncoder().encode('{"name":"Ada","categoryId":1}'))
+        controller.enqueue(new TextEncoder().encode(CREATE.body))
         controller.close()
       },
     })
-    const headers = { ...FREE, 'content-type': 'application/json' }
-    const init = { method: 'POST', headers, body, signal, duplex: 'half' } as RequestInit
+    const init = { ...CREATE, body, signal, duplex: 'half' } as RequestInit
     const { status } = await double.fetch('pets', init)
     stop()
     return [status, double.clock.now() - T0]
@@ -332,13 +320,4 @@ function timeout({ clock: { timers } }: TestDouble, ms: number) {
   const end = () => abort.abort(new Error(`no answer within ${ms} ms`))
   const timer = timers.setTimeout(end, ms)
   return { signal: abort.signal, stop: () => timers.clearTimeout(timer) }
-}
-
-function list(double: TestDouble): Promise<Response> {
-  return double.fetch('pets', { headers: FREE })
-}
-
-/** After everything that needs only promises. */
-function settled(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }

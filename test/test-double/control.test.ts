@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { createTestDouble, type TestDoubleOptions } from '../../adapters/test-double/index.js'
+import { FREE, JSON_TYPE, T0 } from './requests.js'
 
-const FREE = { authorization: 'Bearer demo-free' }
-const T0 = Date.UTC(2030, 0, 1)
 const TOKEN = 'a-token_of-24-characters'
 const CONTROL = `/_control/${TOKEN}`
 
@@ -174,10 +173,7 @@ test('worlds - fifty worlds on one port are isolated from each other', async t =
   assert.equal(new Set(worlds.map(({ id }) => id)).size, 50)
   await Promise.all(
     worlds.map(async ({ id, baseUrl, controlUrl, apiKeys }, at) => {
-      const headers = {
-        authorization: `Bearer ${apiKeys.free}`,
-        'content-type': 'application/json',
-      }
+      const headers = { authorization: `Bearer ${apiKeys.free}`, ...JSON_TYPE }
       const body = JSON.stringify({ name: id, categoryId: at })
       for (let count = 0; count <= at % 5; count++)
         await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })
@@ -381,7 +377,7 @@ type Answer = [status: number, body: any]
 async function command(method: string, url: string, body?: unknown): Promise<Answer> {
   const answer = await fetch(url, {
     method,
-    ...(method !== 'GET' && { headers: { 'content-type': 'application/json' } }),
+    ...(method !== 'GET' && { headers: JSON_TYPE }),
     body: textOf(body) ?? null,
   })
   return answered(answer.status, await answer.text())
@@ -401,10 +397,7 @@ function controlled(options: TestDoubleOptions = {}) {
   const direct = async (method: string, path: string, body?: unknown) => {
     const answer = await double.handler.handle({
       ...{ method, path: `${CONTROL}/${path}`, query: '', client: '127.0.0.1' },
-      headers: {
-        host: 'localhost',
-        ...(method !== 'GET' && { 'content-type': 'application/json' }),
-      },
+      headers: { host: 'localhost', ...(method !== 'GET' && JSON_TYPE) },
       body: textOf(body),
     })
     return answered(answer.status, answer.body)

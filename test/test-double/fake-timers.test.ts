@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import FakeTimers from '@sinonjs/fake-timers'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { list, T0 } from './requests.js'
 
-const T0 = Date.UTC(2030, 0, 1)
 const DAY = 86_400_000
 
 test('fake timers - node:test timers drive a running double and a client that uses setTimeout', async t => {
@@ -40,8 +40,7 @@ function assertDayUsedUp(double: TestDouble, served: number): void {
 async function callPolitely(double: TestDouble, count: number): Promise<number> {
   let served = 0
   while (served < count) {
-    const headers = { authorization: 'Bearer demo-free' }
-    const answer = await double.fetch('pets', { headers })
+    const answer = await list(double)
     if (answer.status === 200) served++
     else {
       const ms = Number(answer.headers.get('retry-after')) * 1_000

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  createTestDouble,
-  type Fault,
-  type Snapshot,
-  type TestDouble,
-} from '../../adapters/test-double/index.js'
+import { createTestDouble, type Fault, type Snapshot } from '../../adapters/test-double/index.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
+import { JSON_TYPE, list, statuses, T0 } from './requests.js'
 
-const FREE = { authorization: 'Bearer demo-free' }
 const DOWN = { kind: 'status', status: 503 } as const
-const T0 = Date.UTC(2030, 0, 1)
 
 test('faults - from and until are an outage on the clock', async () => {
   const double = createTestDouble()
@@ -20,7 +14,7 @@ test('faults - from and until are an outage on the clock', async () => {
   const seen: Record<number, number> = {}
   for (const ms of [0, 9_999, 10_000, 29_999, 30_000, 60_000]) {
     double.clock.set(T0 + ms)
-    seen[ms] = await status(double)
+    seen[ms] = (await list(double)).status
   }
   assert.deepEqual(seen, { 0: 200, 9999: 200, 10000: 503, 29999: 503, 30000: 200, 60000: 200 })
 })
@@ -28,17 +22,17 @@ test('faults - from and until are an outage on the clock', async () => {
 test('faults - a window counts from the reset for the faults of the options, and survives a restore', async () => {
   const double = createTestDouble({ faults: [{ ...DOWN, from: '10s', until: '20s' }] })
   double.clock.advance('15s')
-  assert.equal(await status(double), 503)
+  assert.equal((await list(double)).status, 503)
   const snapshot = parseJson(toJson(await double.snapshot())) as Snapshot
   double.clock.set('2031-01-01')
   await double.restore(snapshot)
-  assert.equal(await status(double), 503)
+  assert.equal((await list(double)).status, 503)
   double.clock.advance('5s')
-  assert.equal(await status(double), 200)
+  assert.equal((await list(double)).status, 200)
   double.reset()
-  assert.equal(await status(double), 200)
+  assert.equal((await list(double)).status, 200)
   double.clock.advance('10s')
-  assert.equal(await status(double), 503)
+  assert.equal((await list(double)).status, 503)
 })
 
 test('faults - those of the options and those that are armed are copied, in depth', async () => {
@@ -52,7 +46,7 @@ test('faults - those of the options and those that are armed are copied, in dept
   headers['Via'] = '1.1 c'
   const seen = []
   for (const _ of [1, 2]) {
-    const response = await double.fetch('pets', { headers: FREE })
+    const response = await list(double)
     seen.push([response.status, response.headers.get('via')])
   }
   assert.deepEqual(seen, [
@@ -69,7 +63,7 @@ test('faults - one of the options that is for a key leaves worlds with other key
   )
   await using double = createTestDouble({ control: true, faults })
   const { control } = await double.listen()
-  const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+  const init = { method: 'POST', headers: JSON_TYPE }
   assert.equal((await fetch(`${control}/worlds`, init)).status, 201)
 })
 
@@ -98,7 +92,11 @@ test('faults - request headers match by value, presence or absence, whatever the
   for (const [requestHeaders, headers, expected] of cases) {
     double.reset()
     double.faults.arm({ ...DOWN, requestHeaders })
-    assert.equal(await status(double, headers), expected, JSON.stringify([requestHeaders, headers]))
+    assert.equal(
+      (await list(double, headers)).status,
+      expected,
+      JSON.stringify([requestHeaders, headers]),
+    )
   }
 })
 
@@ -152,7 +150,7 @@ test('faults - chance is as likely as it says, and faults without a seed draw di
   const [once, both] = [{ failed: 0 }, { failed: 0 }]
   for (let count = 0; count < 4_000; count++) {
     const before = double.faults.list()[1]?.fired
-    const failed = (await status(double)) === 503
+    const failed = (await list(double)).status === 503
     once.failed += Number(failed)
     both.failed += Number(failed && double.faults.list()[1]?.fired !== before)
   }
@@ -168,7 +166,7 @@ test('faults - jitter is drawn from the seed, between its bounds', async () => {
       const taken: number[] = []
       while (taken.length < 30) {
         const start = double.clock.now()
-        await status(double)
+        await list(double)
         taken.push(double.clock.now() - start)
       }
       return taken
@@ -210,15 +208,3 @@ test('faults - an invalid scope is rejected when armed, and names the rule', () 
   }
   assert.deepEqual(double.faults.list(), [])
 })
-
-async function status(double: TestDouble, headers: object = {}): Promise<number> {
-  const response = await double.fetch('pets', { headers: { ...FREE, ...headers } })
-  await response.text()
-  return response.status
-}
-
-async function statuses(double: TestDouble, count: number): Promise<readonly number[]> {
-  const seen: number[] = []
-  while (seen.length < count) seen.push(await status(double))
-  return seen
-}

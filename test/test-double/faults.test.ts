@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { createTestDouble, type Fault, type TestDouble } from '../../adapters/test-double/index.js'
-
-const FREE = { authorization: 'Bearer demo-free' }
-const JSON_TYPE = { 'content-type': 'application/json' }
-const ADA = {
-  method: 'POST',
-  headers: { ...FREE, ...JSON_TYPE },
-  body: '{"name":"Ada","categoryId":1}',
-}
-const T0 = Date.UTC(2030, 0, 1)
+import { createTestDouble, type Fault } from '../../adapters/test-double/index.js'
+import {
+  arrived,
+  CREATE,
+  doorsOf,
+  FREE,
+  JSON_TYPE,
+  list,
+  settled,
+  statuses,
+  T0,
+} from './requests.js'
 
 // Tests with mocked timers come first: a connection of `fetch` that closes meanwhile cannot stop its timer, and
 // throws when it fires (nodejs/undici#4755, in Node 22).
@@ -20,7 +22,7 @@ test('faults - a real delay takes real time on a frozen clock, and a reset ends 
   double.faults.arm({ kind: 'delay', ms: 300, real: true, times: 2 })
   let status = 0
   const call = async () => {
-    status = (await double.fetch('pets', { headers: FREE })).status
+    status = (await list(double)).status
   }
   const first = call()
   await settled()
@@ -42,28 +44,22 @@ test('faults - a real delay takes real time on a frozen clock, and a reset ends 
 
 test('faults - apply only when armed, and as often as specified', async () => {
   const double = createTestDouble()
-  const statuses = async (count: number) => {
-    const answers: number[] = []
-    while (answers.length < count)
-      answers.push((await double.fetch('pets', { headers: FREE })).status)
-    return answers
-  }
-  assert.deepEqual(await statuses(2), [200, 200])
+  assert.deepEqual(await statuses(double, 2), [200, 200])
   double.faults.arm({ kind: 'status', status: 503, times: 2 })
   double.faults.arm({ kind: 'status', status: 500 })
-  assert.deepEqual(await statuses(5), [503, 503, 500, 200, 200])
+  assert.deepEqual(await statuses(double, 5), [503, 503, 500, 200, 200])
   double.faults.arm({ kind: 'status', status: 429, times: 'always' })
-  assert.deepEqual(await statuses(3), [429, 429, 429])
+  assert.deepEqual(await statuses(double, 3), [429, 429, 429])
   assert.deepEqual(double.faults.list(), [
     { kind: 'status', status: 429, times: 'always', left: 'always', fired: 3 },
   ])
   double.faults.clear()
-  assert.deepEqual(await statuses(1), [200])
+  assert.deepEqual(await statuses(double, 1), [200])
   const once = double.faults.arm({ kind: 'status', status: 503, until: '30s' })
   double.faults.arm({ kind: 'status', status: 500, times: 2 })
-  await statuses(1)
+  await statuses(double, 1)
   double.faults.clear(once)
-  assert.deepEqual(await statuses(3), [500, 500, 200])
+  assert.deepEqual(await statuses(double, 3), [500, 500, 200])
 })
 
 test('faults - can be restricted to an operation and a key', async () => {
@@ -71,10 +67,10 @@ test('faults - can be restricted to an operation and a key', async () => {
   double.faults.arm({ kind: 'status', status: 503, operation: 'createPet', key: 'demo-pro' })
   const pro = { authorization: 'Bearer demo-pro', ...JSON_TYPE }
   assert.equal((await double.fetch('pets', { headers: pro })).status, 200)
-  assert.equal((await double.fetch('pets', ADA)).status, 201)
+  assert.equal((await double.fetch('pets', CREATE)).status, 201)
   assert.equal((await double.fetch('nowhere', { headers: pro })).status, 404)
-  assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 503)
-  assert.equal((await double.fetch('pets', { ...ADA, headers: pro })).status, 201)
+  assert.equal((await double.fetch('pets', { ...CREATE, headers: pro })).status, 503)
+  assert.equal((await double.fetch('pets', { ...CREATE, headers: pro })).status, 201)
 })
 
 test('faults - an invalid fault is rejected when armed, and names the rule', () => {
@@ -165,7 +161,7 @@ test('faults - a status can have any Retry-After, with an Error body and true ra
       status: 429,
       ...(retryAfter === undefined ? {} : { retryAfter }),
     })
-    const answer = await double.fetch('pets', ADA)
+    const answer = await double.fetch('pets', CREATE)
     assert.equal(answer.headers.get('retry-after'), header)
     const { code, message, status, ...rest } = (await answer.json()) as Record<string, unknown>
     assert.deepEqual(
@@ -174,7 +170,7 @@ test('faults - a status can have any Retry-After, with an Error body and true ra
     )
   }
   assert.deepEqual(await double.pets.listPets(), [])
-  const next = await double.fetch('pets', { headers: FREE })
+  const next = await list(double)
   assert.equal(next.headers.get('x-ratelimit-remaining'), String(59 - kinds.length))
 })
 
@@ -183,7 +179,7 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
   const codes: Record<string, string[]> = {}
   for (let status = 400; status <= 599; status++) {
     double.faults.arm({ kind: 'status', status })
-    const answer = await double.fetch('pets', { headers: FREE })
+    const answer = await list(double)
     const error = (await answer.json()) as { code: string; status: number }
     assert.deepEqual([answer.status, error.status], [status, status])
     codes[error.code] = [...(codes[error.code] ?? []), String(status)]
@@ -203,13 +199,13 @@ test('faults - any status from 400 to 599 has an Error body with a code that fit
     storage_unavailable: ['502', '503', '504'],
   })
   double.faults.arm({ kind: 'status', status: 429, code: 'api_key_banned' })
-  const banned = await double.fetch('pets', { headers: FREE })
+  const banned = await list(double)
   assert.equal(((await banned.json()) as { code: string }).code, 'api_key_banned')
 })
 
 test('faults - a status can have any body and headers, in process and on a socket', async () => {
   await using double = createTestDouble()
-  const { url } = await double.listen()
+  const [inProcess, overSocket] = await doorsOf(double)
   const page = '<h1>Bad Gateway – nginx</h1>'
   const cases: [fault: object, type: string, body: string][] = [
     [{ body: page, headers: { 'content-type': 'text/html' } }, 'text/html', page],
@@ -218,10 +214,9 @@ test('faults - a status can have any body and headers, in process and on a socke
     [{ body: [], headers: { Via: '1.1 x' }, retryAfter: 3 }, 'application/json', '[]'],
   ]
   for (const [fault, type, body] of cases) {
-    for (const call of [double.fetch, fetch]) {
+    for (const send of [inProcess, overSocket]) {
       double.faults.arm({ kind: 'status', status: 502, ...fault } as Fault)
-      const base = call === fetch ? url : double.baseUrl
-      const answer = await call(`${base}/pets`, { headers: FREE })
+      const answer = await send('/pets', { headers: FREE })
       const { headers } = answer
       assert.deepEqual([answer.status, headers.get('content-type')], [502, type])
       assert.equal(await answer.text(), body)
@@ -231,7 +226,7 @@ test('faults - a status can have any body and headers, in process and on a socke
     }
   }
   double.faults.arm({ kind: 'status', status: 502, body: page })
-  const head = await fetch(`${url}/pets`, { method: 'HEAD', headers: FREE })
+  const head = await overSocket('/pets', { method: 'HEAD', headers: FREE })
   assert.deepEqual([head.status, await head.text()], [502, ''])
 })
 
@@ -239,11 +234,11 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
   const double = createTestDouble()
   for (const name of ['Ada', 'Adas', 'é', '\u{1f415}', '']) {
     await double.pets.createPet({ name, categoryId: 1 })
-    const whole = await (await double.fetch('pets', { headers: FREE })).text()
+    const whole = await (await list(double)).text()
     const bytes = Buffer.from(whole)
 
     double.faults.arm({ kind: 'truncate' })
-    const truncated = await double.fetch('pets', { headers: FREE })
+    const truncated = await list(double)
     const reader = (truncated.body as ReadableStream<Uint8Array>).getReader()
     const { value } = await reader.read()
     assert.deepEqual(Buffer.from(value as Uint8Array), bytes.subarray(0, bytes.length >> 1))
@@ -251,7 +246,7 @@ test('faults - truncate sends the first half of the bytes, malformed that of the
     assert.equal(truncated.headers.get('content-length'), String(bytes.length))
 
     double.faults.arm({ kind: 'malformed' })
-    const malformed = await double.fetch('pets', { headers: FREE })
+    const malformed = await list(double)
     const half = whole.slice(0, whole.length >> 1)
     assert.equal(malformed.headers.get('content-length'), String(Buffer.byteLength(half)))
     assert.equal(await malformed.text(), half)
@@ -262,27 +257,22 @@ test('faults - a hanging call in process ends when its double is reset or closed
   const double = createTestDouble()
   for (const end of ['reset', 'close'] as const) {
     double.faults.arm({ kind: 'hang' })
-    const call = double.fetch('pets', { headers: FREE })
+    const call = list(double)
     await arrived(double)
     await settled()
     await double[end]()
     await assert.rejects(call, { name: 'TypeError', message: 'fetch failed' })
   }
   double.faults.arm({ kind: 'hang' })
-  await assert.rejects(double.fetch('pets', { headers: FREE }), { message: 'fetch failed' })
+  await assert.rejects(list(double), { message: 'fetch failed' })
 })
 
 test('faults - nth picks the matching request, even after a restore', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'status', status: 503, nth: 3, times: 2, operation: 'listPets' })
   double.faults.arm({ kind: 'status', status: 500, nth: 5 })
-  const statuses = async (count: number) => {
-    const seen: number[] = []
-    while (seen.length < count) seen.push((await double.fetch('pets', { headers: FREE })).status)
-    return seen
-  }
-  assert.equal((await double.fetch('pets', ADA)).status, 201)
-  assert.deepEqual(await statuses(1), [200])
+  assert.equal((await double.fetch('pets', CREATE)).status, 201)
+  assert.deepEqual(await statuses(double, 1), [200])
   assert.deepEqual(
     double.faults.list().map(({ left, waiting }) => [left, waiting]),
     [
@@ -291,7 +281,7 @@ test('faults - nth picks the matching request, even after a restore', async () =
     ],
   )
   await double.restore(await double.snapshot())
-  assert.deepEqual(await statuses(5), [200, 503, 503, 500, 200])
+  assert.deepEqual(await statuses(double, 5), [200, 503, 503, 500, 200])
   assert.deepEqual(double.faults.list(), [])
 })
 
@@ -308,7 +298,7 @@ test('faults - a delay combines with another fault', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_000, times: 'always' })
   double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 1 } })
-  const late = double.fetch('pets', { headers: FREE })
+  const late = list(double)
   double.clock.advance('1s')
   const answer = await late
   assert.equal(answer.status, 503)
@@ -320,7 +310,7 @@ async function outcome(fault: Fault, socket: boolean): Promise<readonly unknown[
   await using double = createTestDouble()
   double.faults.arm(fault)
   const abort = new AbortController()
-  const init = { ...ADA, signal: abort.signal }
+  const init = { ...CREATE, signal: abort.signal }
   const url = socket ? (await double.listen()).url : double.baseUrl
   const call = (socket ? fetch : double.fetch)(`${url}/pets`, init)
   if (fault.kind === 'delay') {
@@ -354,42 +344,25 @@ function describe(error: Error & { cause?: { name: string; code: string; message
   return `${name}: ${message}${cause ? ` (${cause.name} ${cause.code} ${cause.message})` : ''}`
 }
 
-/** After everything that needs only promises. */
-function settled(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
-}
-
-async function arrived(double: TestDouble): Promise<void> {
-  while (double.requests().length === 0) await new Promise(resolve => setImmediate(resolve))
-}
-
 test('faults - a truncated or malformed response to HEAD arrives in full, through fetch and over a socket', async () => {
   await using double = createTestDouble()
-  const { url } = await double.listen()
-  for (const kind of ['truncate', 'malformed'] as const) {
-    for (const [send, base] of [
-      [double.fetch, double.baseUrl],
-      [fetch, url],
-    ] as const) {
+  for (const send of await doorsOf(double)) {
+    for (const kind of ['truncate', 'malformed'] as const) {
       double.faults.arm({ kind })
-      const response = await send(`${base}/pets`, { method: 'HEAD', headers: FREE })
-      assert.deepEqual([response.status, await response.text()], [200, ''], `${kind} ${base}`)
+      const response = await send('/pets', { method: 'HEAD', headers: FREE })
+      assert.deepEqual([response.status, await response.text()], [200, ''], kind)
     }
   }
 })
 
 test('faults - a status comes after 401 and 429 of the store, and before everything else', async () => {
   await using double = createTestDouble()
-  const { url } = await double.listen()
-  for (const [send, base] of [
-    [double.fetch, double.baseUrl],
-    [fetch, url],
-  ] as const) {
+  for (const send of await doorsOf(double)) {
     double.reset()
     const fault = { kind: 'status', body: 'injected', retryAfter: 7 } as const
     const sent = async (status: number, headers: Record<string, string>, path = '/pets') => {
       double.faults.arm({ ...fault, status })
-      const response = await send(base + path, { headers })
+      const response = await send(path, { headers })
       assert.deepEqual(double.faults.list(), [], 'used up')
       const text = await response.text()
       return [response.status, text === 'injected', response.headers.get('fault-injected')]
@@ -400,7 +373,7 @@ test('faults - a status comes after 401 and 429 of the store, and before everyth
       assert.deepEqual(await sent(status, FREE), [status, true, null])
     }
     assert.deepEqual(await sent(503, FREE, '/pets/abc'), [503, true, null])
-    while ((await send(`${base}/pets`, { headers: FREE })).status !== 429);
+    while ((await send('/pets', { headers: FREE })).status !== 429);
     for (const status of [401, 429, 503]) {
       assert.deepEqual(await sent(status, FREE), [429, false, null])
     }
@@ -409,39 +382,33 @@ test('faults - a status comes after 401 and 429 of the store, and before everyth
 
 test('faults - with `when: after` the operation has run, through fetch and over a socket', async () => {
   await using double = createTestDouble({ cors: true })
-  const { url } = await double.listen()
-  for (const [send, base] of [
-    [double.fetch, double.baseUrl],
-    [fetch, url],
-  ] as const) {
+  for (const send of await doorsOf(double)) {
     double.reset()
-    const post = { method: 'POST', headers: FREE, body: '{"name":"Ada","categoryId":1}' }
     const after = { kind: 'status', status: 503, when: 'after', retryAfter: 3 } as const
     assert.equal(double.faults.arm(after).left, 1)
-    const response = await send(`${base}/pets`, {
-      ...post,
-      headers: { ...FREE, 'content-type': 'application/json', origin: 'http://a.example' },
-    })
+    const headers = { ...CREATE.headers, origin: 'http://a.example' }
+    const response = await send('/pets', { ...CREATE, headers })
     const { code, status } = (await response.json()) as { code: string; status: number }
     assert.deepEqual([response.status, code, status], [503, 'storage_unavailable', 503])
-    const header = (name: string) => response.headers.get(name)
-    assert.deepEqual(
-      ['retry-after', 'x-ratelimit-remaining', 'location', 'access-control-allow-origin'].map(
-        header,
-      ),
-      ['3', '59', null, '*'],
-    )
+    const names = [
+      'retry-after',
+      'x-ratelimit-remaining',
+      'location',
+      'access-control-allow-origin',
+    ]
+    const sent = names.map(name => response.headers.get(name))
+    assert.deepEqual(sent, ['3', '59', null, '*'])
     assert.equal((await double.pets.listPets()).length, 1)
     assert.equal(double.requests()[0]?.fault, 'status')
 
     double.faults.arm({ ...after, body: 'down', headers: { 'Retry-After': '9' } })
-    const list = await send(`${base}/pets`, { headers: FREE })
-    assert.deepEqual([await list.text(), list.headers.get('retry-after')], ['down', '9'])
+    const down = await send('/pets', { headers: FREE })
+    assert.deepEqual([await down.text(), down.headers.get('retry-after')], ['down', '9'])
     double.faults.arm(after)
-    const head = await send(`${base}/pets`, { method: 'HEAD', headers: FREE })
+    const head = await send('/pets', { method: 'HEAD', headers: FREE })
     assert.deepEqual([head.status, await head.text()], [503, ''])
     double.faults.arm(after)
-    assert.equal((await send(`${base}/pets`)).status, 401)
+    assert.equal((await send('/pets')).status, 401)
   }
   assert.throws(() => double.faults.arm({ kind: 'status', status: 503, when: 'later' as never }), {
     message: "Expected `when` to be one of 'before', 'after', got 'later'",

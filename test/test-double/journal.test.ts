@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   createTestDouble,
-  type ExchangeFilter,
   type JournalEntry,
   type TestDouble,
 } from '../../adapters/test-double/index.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import { toJson } from '../../src/lib/json.js'
+import { FREE, list, numbers, T0 } from './requests.js'
 
-const T0 = Date.UTC(2030, 0, 1)
 const SECRET = 's3cret-key'
 const KEYS = { [SECRET]: { id: 'ci', plan: 'pro' } } as const
 type Changeable = Record<'requestHeaders' | 'headers', Record<string, string>> & {
@@ -169,7 +168,7 @@ test('journal - lists unknown query parameters and body fields', async () => {
     assert.deepEqual(await unknownIn('pets', body), [], body)
   }
   const paged = createTestDouble({ pagination: true })
-  await paged.fetch('pets?after=1&x=1', { headers: { authorization: 'Bearer demo-free' } })
+  await paged.fetch('pets?after=1&x=1', { headers: FREE })
   const [exchange] = paged.requests()
   assert.deepEqual([exchange?.unknown, exchange?.query], [['x'], 'after=1'])
   assert.equal(exchange?.url, '/v1/pets?after=1&x=REDACTED')
@@ -225,20 +224,20 @@ test('journal - records the code of an Error body, and null for any other body',
   const double = createTestDouble()
   const codeOf = async (body: string | object | undefined, status = 503) => {
     double.faults.arm({ kind: 'status', status, ...(body !== undefined && { body }) })
-    await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+    await list(double)
     return double.requests().at(-1)?.code
   }
   assert.equal(await codeOf(undefined), 'storage_unavailable')
   assert.equal(await codeOf({ code: 'gone' }, 400), 'gone')
   for (const body of ['', '<h1>', {}]) assert.equal(await codeOf(body), null)
-  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  await list(double)
   assert.equal(double.requests().at(-1)?.code, null)
 })
 
 test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
   const double = createTestDouble({ journalBytes: 3_000 })
   await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
-  await double.fetch('pets', { headers: { authorization: 'Bearer demo-free' } })
+  await list(double)
   assert.deepEqual([double.requests(), double.dropped], [[], 1])
 })
 
@@ -250,14 +249,13 @@ test('journal - filters by path, method and time, and rejects unknown filters', 
   double.clock.advance('1m')
   await double.fetch('pets/7', { headers: HEADERS })
   await double.fetch('pets')
-  const numbers = (filter: ExchangeFilter) => double.requests(filter).map(({ n }) => n)
-  assert.deepEqual(numbers({ path: '/v1/pets' }), [1, 2, 4])
-  assert.deepEqual(numbers({ path: '/v1/pets', method: 'GET' }), [1, 4])
-  assert.deepEqual(numbers({ since: T0 + 60_000 }), [2, 3, 4])
-  assert.deepEqual(numbers({ until: '2030-01-01T00:02:00Z' }), [1, 2])
-  assert.deepEqual(numbers({ since: T0 + 1, until: T0 + 120_000 }), [2])
-  assert.deepEqual(numbers({ key: null }), [4])
-  assert.deepEqual(numbers({ key: 'ci', status: 400 }), [2])
+  assert.deepEqual(numbers(double, { path: '/v1/pets' }), [1, 2, 4])
+  assert.deepEqual(numbers(double, { path: '/v1/pets', method: 'GET' }), [1, 4])
+  assert.deepEqual(numbers(double, { since: T0 + 60_000 }), [2, 3, 4])
+  assert.deepEqual(numbers(double, { until: '2030-01-01T00:02:00Z' }), [1, 2])
+  assert.deepEqual(numbers(double, { since: T0 + 1, until: T0 + 120_000 }), [2])
+  assert.deepEqual(numbers(double, { key: null }), [4])
+  assert.deepEqual(numbers(double, { key: 'ci', status: 400 }), [2])
   const wrong: [filter: object, message: RegExp][] = [
     [{ pth: '/v1/pets' }, /Unknown option `pth`; expected one of path/],
     [{ operation: 'list' }, /`operation` to be one of 'listPets'/],
@@ -297,7 +295,7 @@ test('journal - counts every character of an exchange, and 500 for the rest, exa
 test('journal - a caller is a key: a request in flight says nothing of another key', async () => {
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1, key: 'demo-free' })
-  const get = (key: string) => double.fetch('pets', { headers: { authorization: `Bearer ${key}` } })
+  const get = (key: string) => list(double, { authorization: `Bearer ${key}` })
   const waiting = get('demo-free')
   await get('demo-pro')
   double.clock.advance(1)

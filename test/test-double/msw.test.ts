@@ -6,11 +6,10 @@ import { after, before, beforeEach, test } from 'node:test'
 import { promisify } from 'node:util'
 import { HttpResponse, http } from 'msw'
 import { setupServer } from 'msw/node'
-import { createTestDouble, type FaultKind } from '../../adapters/test-double/index.js'
+import { createTestDouble, type Fault } from '../../adapters/test-double/index.js'
+import { arrived, CREATE } from './requests.js'
 
 const DOUBLE = new URL('../../adapters/test-double/index.js', import.meta.url).href
-const ADA = '{"name":"Ada","categoryId":1}'
-const HEADERS = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
 
 const double = createTestDouble({ baseUrl: 'https://api.example.com/v1' })
 // As in the guide.
@@ -25,7 +24,7 @@ after(() => server.close())
 after(() => double.close())
 
 /** What an app sees through MSW, and the number of animals after it. */
-const OUTCOMES: Partial<Record<FaultKind, { fetch: unknown[]; https: unknown[] }>> = {
+const OUTCOMES: Record<string, Record<'fetch' | 'https', unknown[]>> = {
   reset: { fetch: ['TypeError: Failed to fetch', 1], https: ['TypeError: Network error', 1] },
   truncate: { fetch: [201, 'TypeError: terminated', 1], https: [201, 'Error: aborted', 1] },
   malformed: {
@@ -35,19 +34,16 @@ const OUTCOMES: Partial<Record<FaultKind, { fetch: unknown[]; https: unknown[] }
   hang: { fetch: ['Error: enough', 0], https: ['AbortError: The operation was aborted', 0] },
 }
 
-for (const [kind, expected] of Object.entries(OUTCOMES) as [
-  'reset' | 'truncate' | 'malformed' | 'hang',
-  { fetch: unknown[]; https: unknown[] },
-][]) {
+for (const [kind, expected] of Object.entries(OUTCOMES)) {
   test(`msw - ${kind} is a network error for the app, not a 500 from the mock`, async () => {
     const outcomes: Record<string, unknown[]> = {}
     for (const [name, call] of Object.entries({ fetch: byFetch, https: byHttps })) {
       double.reset()
-      double.faults.arm({ kind })
+      double.faults.arm({ kind } as Fault)
       const abort = new AbortController()
       const outcome = call(abort.signal).catch(error => [`${error.name}: ${error.message}`])
       if (kind === 'hang') {
-        while (double.requests().length === 0) await new Promise(setImmediate)
+        await arrived(double)
         abort.abort(new Error('enough'))
       }
       outcomes[name] = [...(await outcome), (await double.pets.listPets()).length]
@@ -79,20 +75,20 @@ test('msw - a status fault and a delay pass through unchanged', async () => {
 })
 
 async function byFetch(signal?: AbortSignal): Promise<unknown[]> {
-  const init = { method: 'POST', headers: HEADERS, body: ADA, ...(signal && { signal }) }
+  const init = { ...CREATE, ...(signal && { signal }) }
   const answer = await fetch(`${double.baseUrl}/pets`, init)
   return [answer.status, await answer.text().catch(error => `${error.name}: ${error.message}`)]
 }
 
 async function byHttps(signal: AbortSignal): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
-    const init = { method: 'POST', headers: HEADERS, signal }
-    const call = https.request(`${double.baseUrl}/pets`, init, answer => {
+    const { body, ...init } = CREATE
+    const call = https.request(`${double.baseUrl}/pets`, { ...init, signal }, answer => {
       text(answer)
         .catch(error => `${error.name}: ${error.message}`)
         .then(content => resolve([answer.statusCode, content]))
     })
     call.on('error', reject)
-    call.end(ADA)
+    call.end(body)
   })
 }

@@ -4,8 +4,8 @@ import { createTestDouble, type TestDouble } from '../../adapters/test-double/in
 import { parseJson, toJson } from '../../src/lib/json.js'
 import { openSocket } from '../http/raw-socket.js'
 import { randomFrom } from './clients/api.js'
+import { CREATE, FREE, list, numbers, settled } from './requests.js'
 
-const FREE = { authorization: 'Bearer demo-free' }
 const MINE = { authorization: 'Bearer mine' }
 
 test('reset - an upload that began earlier ends in the state it began in', async () => {
@@ -21,7 +21,7 @@ test('reset - an upload that began earlier ends in the state it began in', async
   })
   const upload = double.fetch('pets', {
     method: 'POST',
-    headers: { ...FREE, 'content-type': 'application/json' },
+    headers: CREATE.headers,
     body,
     duplex: 'half',
   } as RequestInit)
@@ -53,14 +53,12 @@ test('reset - a delayed upload that began before it is not delayed any more', as
     const body = new ReadableStream({
       start(controller) {
         finish = () => {
-          controller.enqueue(new TextEncoder().encode('{"name":"Ada","categoryId":1}'))
+          controller.enqueue(new TextEncoder().encode(CREATE.body))
           controller.close()
         }
       },
     })
-    const headers = { ...FREE, 'content-type': 'application/json' }
-    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
-    const upload = double.fetch('pets', init)
+    const upload = double.fetch('pets', { ...CREATE, body, duplex: 'half' } as RequestInit)
     await settled()
     await double[end]()
     finish()
@@ -71,17 +69,14 @@ test('reset - a delayed upload that began before it is not delayed any more', as
 test('reset - an upload over a socket that began earlier ends in the state it began in', async () => {
   await using double = createTestDouble()
   const { port } = await double.listen()
-  const socket = await openSocket(port)
-  const body = '{"name":"Ada","categoryId":1}'
-  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
-  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
-  socket.write(body.slice(0, 5))
+  const socket = await announceCreate(port)
+  socket.write(CREATE.body.slice(0, 5))
   await settled()
   await settled()
   // The server has seen the headers once it answers another connection.
   await fetch(`http://127.0.0.1:${port}/v1/pets`)
   double.reset()
-  socket.write(body.slice(5))
+  socket.write(CREATE.body.slice(5))
   await socket.until('"name":"Ada"')
   socket.socket.destroy()
   assert.deepEqual(await double.pets.listPets(), [])
@@ -92,13 +87,10 @@ test('listen - closes while a delayed upload is still arriving', async () => {
   const double = createTestDouble()
   const server = await double.listen()
   double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
-  const socket = await openSocket(server.port)
-  const body = '{"name":"Ada","categoryId":1}'
-  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
-  socket.write(`Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`)
+  const socket = await announceCreate(server.port)
   await fetch(`${server.url}/pets`)
   const closed = server.close()
-  socket.write(body)
+  socket.write(CREATE.body)
   await socket.until('"name":"Ada"')
   await closed
 })
@@ -138,11 +130,11 @@ async function perform(double: TestDouble, steps: readonly Step[]): Promise<void
 
 test('restore - continues connection numbers and blames no new client for earlier responses', async () => {
   const double = createTestDouble()
-  for (let at = 0; at < 61; at++) await (await double.fetch('pets', { headers: FREE })).text()
+  for (let at = 0; at < 61; at++) await (await list(double)).text()
   const snapshot = await double.snapshot()
   const other = createTestDouble()
   await other.restore(snapshot)
-  await other.fetch('pets', { headers: FREE })
+  await list(other)
   const [last] = other.requests().slice(-1)
   assert.deepEqual([last?.connection, last?.sequential], [62, false])
 })
@@ -153,10 +145,10 @@ test('restore - added keys stay valid, faults for them included', async () => {
   double.faults.arm({ kind: 'status', status: 503, key: 'mine' })
   const snapshot = await double.snapshot()
   await double.restore(snapshot)
-  assert.equal((await double.fetch('pets', { headers: MINE })).status, 503)
-  assert.equal((await double.fetch('pets', { headers: MINE })).status, 200)
+  assert.equal((await list(double, MINE)).status, 503)
+  assert.equal((await list(double, MINE)).status, 200)
   double.reset()
-  assert.equal((await double.fetch('pets', { headers: MINE })).status, 401)
+  assert.equal((await list(double, MINE)).status, 401)
 })
 
 test('restore - a fault for a missing key applies once the key is added', async () => {
@@ -166,21 +158,21 @@ test('restore - a fault for a missing key applies once the key is added', async 
   const other = createTestDouble()
   await other.restore(await double.snapshot())
   other.addKey('mine', { id: 'mine', plan: 'pro' })
-  assert.equal((await other.fetch('pets', { headers: MINE })).status, 503)
+  assert.equal((await list(other, MINE)).status, 503)
 })
 
 test('restore - the journal continues its numbering', async () => {
   const double = createTestDouble({ journal: 3 })
-  for (let at = 0; at < 5; at++) await double.fetch('pets', { headers: FREE })
+  for (let at = 0; at < 5; at++) await list(double)
   double.clearRequests()
   const snapshot = await double.snapshot()
-  const list = async () => {
-    await double.fetch('pets', { headers: FREE })
-    return double.requests().map(({ n }) => n)
+  const next = async () => {
+    await list(double)
+    return numbers(double)
   }
-  assert.deepEqual(await list(), [6])
+  assert.deepEqual(await next(), [6])
   await double.restore(snapshot)
-  assert.deepEqual([await list(), double.dropped], [[6], 0])
+  assert.deepEqual([await next(), double.dropped], [[6], 0])
 })
 
 test('restore - yields the same snapshot, field by field', async () => {
@@ -197,7 +189,10 @@ test('restore - yields the same snapshot, field by field', async () => {
   assert.deepEqual(parseJson(toJson(await other.snapshot())), parseJson(written))
 })
 
-/** After everything that needs only promises and streams. */
-function settled(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
+/** Sends the headers of a create. */
+async function announceCreate(port: number) {
+  const socket = await openSocket(port)
+  socket.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer demo-free\r\n')
+  socket.write(`Content-Type: application/json\r\nContent-Length: ${CREATE.body.length}\r\n\r\n`)
+  return socket
 }

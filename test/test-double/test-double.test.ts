@@ -21,25 +21,24 @@ import { parseJson, toJson } from '../../src/lib/json.js'
 import { OptionError } from '../../src/lib/options.js'
 import type { ApiRequest } from '../../src/protocol/api.js'
 import { createStore } from '../../src/store.js'
+import { FREE, list, numbers, T0 } from './requests.js'
 
 const DOUBLE = new URL('../../adapters/test-double/index.js', import.meta.url).href
-const FREE = { authorization: 'Bearer demo-free' }
 const ADA = { name: 'Ada', categoryId: 9223372036854775807n }
 
 test('test double - exhausts a day of Free and starts the next one without timers or the wall clock', async t => {
   const double = createTestDouble()
   forbidRealTime(t)
-  const list = () => double.fetch('pets', { headers: FREE })
   for (let count = 0; count < 1_000; count++) {
     if (count > 0 && count % 60 === 0) double.clock.advance('1m')
-    assert.equal((await list()).status, 200)
+    assert.equal((await list(double)).status, 200)
   }
-  const refused = await list()
+  const refused = await list(double)
   assert.equal(refused.status, 429)
   const secondsLeft = 86_400 - 16 * 60
   assert.equal(refused.headers.get('retry-after'), String(secondsLeft))
   double.clock.advance(`${secondsLeft}s`)
-  assert.equal((await list()).status, 200)
+  assert.equal((await list(double)).status, 200)
   assert.deepEqual(double.report().findings, [])
 })
 
@@ -58,7 +57,7 @@ test('test double - without faults it answers like a plain store, byte for byte'
 test('test double - takes only the animals of a snapshot as its initial ones', async () => {
   const other = createTestDouble()
   await other.seed([ADA])
-  await other.fetch('pets', { headers: FREE })
+  await list(other)
   other.faults.arm({ kind: 'hang' })
   const double = createTestDouble({ pets: await other.snapshot(), clock: '2031-01-01', faults: [] })
   const { pets, nextId, clock, usage, faults, journal } = await double.snapshot()
@@ -69,7 +68,7 @@ test('test double - takes only the animals of a snapshot as its initial ones', a
 
 test('test double - animals at the edges arrive exactly, and as often as they are stored', async () => {
   const double = createTestDouble({ pets: EDGE_ANIMALS })
-  const body = await (await double.fetch('pets', { headers: FREE })).text()
+  const body = await (await list(double)).text()
   assert.deepEqual(parseJson(body), EDGE_ANIMALS.pets)
   assert.notDeepEqual(JSON.parse(body), EDGE_ANIMALS.pets)
 })
@@ -164,11 +163,10 @@ test('snapshot - is plain JSON, exact, and restorable in another process', async
 })
 
 test('snapshot - is shared when it is restored here, and checked when it comes from elsewhere', async () => {
-  const get = (double: TestDouble) => double.fetch('pets', { headers: FREE })
   const double = createTestDouble()
   await double.seed([ADA, ADA])
   double.faults.arm({ kind: 'status', status: 503, nth: 99, body: { code: 'x' } })
-  for (let count = 0; count < 63; count++) await get(double)
+  for (let count = 0; count < 63; count++) await list(double)
   const snapshot = await double.snapshot()
   for (const part of [snapshot, snapshot.pets, snapshot.usage, snapshot.clock, snapshot.journal]) {
     assert.equal(Object.isFrozen(part), true)
@@ -180,7 +178,7 @@ test('snapshot - is shared when it is restored here, and checked when it comes f
   assert.equal(shared.report().findings.length, 1)
   for (const copy of [shared, checked]) {
     await copy.seed([ADA])
-    await get(copy)
+    await list(copy)
     assert.equal((await copy.pets.listPets()).length, 3)
   }
   assert.equal(await shared.digest(), await checked.digest())
@@ -225,19 +223,10 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
     headers: { authorization: 'Bearer wr0ng' },
     body: '{"name":1}',
   })
-  const journal = double
-    .requests()
-    .map(({ n, at, answeredAt, key, operation, query, status, code, fault }) => [
-      n,
-      at - T0,
-      (answeredAt ?? 0) - T0,
-      key,
-      operation,
-      query,
-      status,
-      code,
-      fault,
-    ])
+  const journal = double.requests().map(({ at, answeredAt, operation, ...exchange }) => {
+    const { n, key, query, status, code, fault } = exchange
+    return [n, at - T0, (answeredAt ?? 0) - T0, key, operation, query, status, code, fault]
+  })
   assert.deepEqual(journal, [
     [1, 0, 2_000, 'ci', 'listPets', 'limit=2', 200, null, 'delay'],
     [2, 0, 0, 'ci', 'getPet', '', 404, 'not_found', null],
@@ -246,32 +235,20 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
   assert.equal(double.requests()[1]?.headers['X-RateLimit-Remaining'], '59')
   assert.equal(double.requests()[2]?.requestBody, '{"name":1}')
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|wr0ng/)
-  assert.deepEqual(
-    double.requests({ status: 404 }).map(({ n }) => n),
-    [2],
-  )
-  assert.deepEqual(
-    double.requests({ operation: 'listPets', key: 'ci' }).map(({ n }) => n),
-    [1],
-  )
+  assert.deepEqual(numbers(double, { status: 404 }), [2])
+  assert.deepEqual(numbers(double, { operation: 'listPets', key: 'ci' }), [1])
 })
 
 test('journal - keeps the last exchanges and counts those it dropped', async () => {
   const double = createTestDouble({ journal: 3 })
   for (let count = 0; count < 5; count++) await double.handle(listing('demo-free'))
-  assert.deepEqual(
-    double.requests().map(({ n }) => n),
-    [3, 4, 5],
-  )
+  assert.deepEqual(numbers(double), [3, 4, 5])
   assert.equal(double.dropped, 2)
   assert.equal(double.report().dropped, 2)
   const other = createTestDouble({ journal: 2 })
   await other.restore(await double.snapshot())
   await other.handle(listing('demo-free'))
-  assert.deepEqual(
-    other.requests().map(({ n }) => n),
-    [5, 6],
-  )
+  assert.deepEqual(numbers(other), [5, 6])
   assert.equal(other.dropped, 4)
 })
 
@@ -536,8 +513,6 @@ test('fetch - a pending call keeps the process alive as a socket would, and noth
     Object.keys(faults).map(name => `${name} TimeoutError\n`),
   )
 })
-
-const T0 = Date.UTC(2030, 0, 1)
 
 /** Whoever asks for real time fails the test. */
 function forbidRealTime(t: TestContext): void {

@@ -3,12 +3,11 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { toFetchHandler } from '../../adapters/fetch.js'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { doorsOf, FREE, list, T0 } from './requests.js'
 
 const { setTimeout: realTimeout } = globalThis
-const FREE = { authorization: 'Bearer demo-free' }
 const BODY = '[{"id":1,"name":"Zoë","categoryId":1,"status":"available"}]'
 const SIZE = Buffer.byteLength(BODY)
-const T0 = Date.UTC(2030, 0, 1)
 
 // Tests with mocked timers come first: a connection of `fetch` that closes meanwhile cannot stop its timer, and
 // throws when it fires (nodejs/undici#4755, in Node 22).
@@ -16,7 +15,7 @@ test('trickle - takes real time with `real`, and none on an auto clock', async t
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
   const double = await withZoe()
   double.faults.arm({ kind: 'trickle', bytes: SIZE, ms: 300, real: true })
-  const text = (await double.fetch('pets', { headers: FREE })).text()
+  const text = (await list(double)).text()
   assert.equal(await Promise.race([text, settled()]), 'waits')
   t.mock.timers.tick(300)
   assert.equal(await text, BODY)
@@ -24,7 +23,7 @@ test('trickle - takes real time with `real`, and none on an auto clock', async t
 
   double.clock.auto = true
   double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
-  assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
+  assert.equal(await (await list(double)).text(), BODY)
   assert.equal(double.clock.now(), T0 + SIZE * 1_000)
 })
 
@@ -34,8 +33,8 @@ test('trickle - run lets no time pass while another request waits in real time',
   double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000, key: 'demo-free' })
   double.faults.arm({ kind: 'delay', ms: 300, real: true, key: 'demo-pro' })
   const text = await double.run(async () => {
-    const slow = (await double.fetch('pets', { headers: FREE })).text()
-    const other = double.fetch('pets', { headers: { authorization: 'Bearer demo-pro' } })
+    const slow = (await list(double)).text()
+    const other = list(double, { authorization: 'Bearer demo-pro' })
     // More turns of the event loop than `run` needs to see that nothing happens.
     for (let turn = 0; turn < 30; turn++) await new Promise(resolve => realTimeout(resolve))
     assert.equal(double.clock.now(), T0)
@@ -49,17 +48,15 @@ test('trickle - run lets no time pass while another request waits in real time',
 
 test('trickle - sends the headers at once and the body in pieces on the clock, through every door', async () => {
   await using double = await withZoe()
-  const { url } = await double.listen()
   const handler = toFetchHandler(double.handler)
-  const doors: ((init: RequestInit) => Promise<Response>)[] = [
-    init => double.fetch('pets', init),
-    init => fetch(`${url}/pets`, init),
-    init => handler(new Request(`${url}/pets`, init)),
+  const doors = [
+    ...(await doorsOf(double)),
+    (path: string, init?: RequestInit) => handler(new Request(double.baseUrl + path, init)),
   ]
   for (const send of doors) {
     const start = double.clock.now()
     double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000 })
-    const response = await send({ headers: FREE })
+    const response = await send('/pets', { headers: FREE })
     assert.deepEqual([response.status, response.headers.get('content-length')], [200, String(SIZE)])
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const pieces: number[] = []
@@ -86,14 +83,13 @@ test('trickle - sends the headers at once and the body in pieces on the clock, t
 
 test('trickle - run lets the body arrive in virtual time, in process and on a socket', async () => {
   await using double = await withZoe()
-  const { url } = await double.listen()
-  for (const send of [
-    () => double.fetch('pets', { headers: FREE }),
-    () => fetch(`${url}/pets`, { headers: FREE }),
-  ]) {
+  for (const send of await doorsOf(double)) {
     const start = double.clock.now()
     double.faults.arm({ kind: 'trickle', bytes: 1, ms: 60_000 })
-    assert.equal(await double.run(async () => (await send()).text()), BODY)
+    assert.equal(
+      await double.run(async () => (await send('/pets', { headers: FREE })).text()),
+      BODY,
+    )
     assert.equal(double.clock.now() - start, SIZE * 60_000)
   }
 })
@@ -102,7 +98,7 @@ test('trickle - pieces are due by the clock, however late the client reads', asy
   const double = await withZoe()
   double.faults.arm({ kind: 'trickle', bytes: 10, ms: 1_000 })
   await double.run(async () => {
-    const response = await double.fetch('pets', { headers: FREE })
+    const response = await list(double)
     await double.clock.sleep(60_000)
     await response.text()
   })
@@ -136,7 +132,7 @@ test('trickle - a reset, a close and a closed server send the rest at once', asy
   const double = await withZoe()
   const arm = () => double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
   arm()
-  const before = await double.fetch('pets', { headers: FREE })
+  const before = await list(double)
   const text = before.text()
   double.reset()
   assert.equal(await text, BODY)
@@ -149,12 +145,12 @@ test('trickle - a reset, a close and a closed server send the rest at once', asy
   assert.equal(await open.text(), BODY)
 
   arm()
-  const last = await double.fetch('pets', { headers: FREE })
+  const last = await list(double)
   const rest = last.text()
   await double.close()
   assert.equal(await rest, BODY)
   arm()
-  assert.equal(await (await double.fetch('pets', { headers: FREE })).text(), BODY)
+  assert.equal(await (await list(double)).text(), BODY)
 })
 
 const ZOE = { name: 'Zoë', categoryId: 1 }

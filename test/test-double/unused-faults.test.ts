@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestDouble, type Report } from '../../adapters/test-double/index.js'
+import { CREATE, FREE, JSON_TYPE, list, notesOf } from './requests.js'
 
-const FREE = { authorization: 'Bearer demo-free' }
 const DOWN = { kind: 'status', status: 503 } as const
 
 test('fault.unused - a fault that never fired is a note, until it fires', async () => {
@@ -10,7 +10,7 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
   assert.deepEqual(double.report().notes, [])
   double.clock.advance('5s')
   double.faults.arm({ ...DOWN, operation: 'createPet', when: 'after', times: 2 })
-  await double.fetch('pets', { headers: FREE })
+  await list(double)
   const [note] = double.report().notes
   assert.deepEqual(
     [note?.rule, note?.key, note?.iso, note?.requests, note?.seen],
@@ -24,8 +24,7 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
   )
   assert.equal(double.report().ok, true)
   assert.throws(() => double.assertPolite({ notes: true }), { name: 'VerdictError' })
-  const headers = { ...FREE, 'content-type': 'application/json' }
-  await double.fetch('pets', { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' })
+  await double.fetch('pets', CREATE)
   assert.deepEqual(double.report().notes, [])
   double.assertPolite({ notes: true })
 })
@@ -66,19 +65,15 @@ test('fault.unused - the report since the start also has faults of earlier reset
   await using double = createTestDouble({ control: true })
   const { control } = await double.listen()
   const send = async (url: string, body: object) => {
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(url, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
+    const init = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }
+    const response = await fetch(url, init)
     return (await response.json()) as { id: string; controlUrl: string }
   }
   double.faults.arm({ ...DOWN, nth: 2 })
-  await double.fetch('pets', { headers: FREE })
+  await list(double)
   double.reset()
   double.faults.arm(DOWN)
-  await double.fetch('pets', { headers: FREE })
+  await list(double)
   const { id, controlUrl } = await send(`${control}/worlds`, {})
   await send(`${controlUrl}/faults`, {
     kind: 'reset',
@@ -93,22 +88,18 @@ test('fault.unused - the report since the start also has faults of earlier reset
     ],
   ]
   assert.deepEqual(unused(double.report({ since: 'start' })), expected)
-  await fetch(`${control}/worlds/${id}`, {
-    method: 'DELETE',
-    headers: { 'content-type': 'application/json' },
-  })
+  await fetch(`${control}/worlds/${id}`, { method: 'DELETE', headers: JSON_TYPE })
   assert.deepEqual(unused(double.report({ since: 'start' })), expected)
 })
 
 test('fault.unused - a fault of the options need fire only once, in any world or after any reset', async () => {
   await using double = createTestDouble({ control: true, faults: [DOWN, { kind: 'hang', nth: 9 }] })
   const { control } = await double.listen()
-  const notes = () => double.report({ since: 'start' }).notes.map(({ seen }) => seen)
+  const notes = () => notesOf(double, 'start')
   const hang = 'a fault was armed and never fired: hang{"nth":9}'
   const down = 'a fault was armed and never fired: status:503'
   assert.deepEqual(notes(), [`${down}; ${hang}`])
-  const headers = { 'content-type': 'application/json' }
-  const created = await fetch(`${control}/worlds`, { method: 'POST', headers })
+  const created = await fetch(`${control}/worlds`, { method: 'POST', headers: JSON_TYPE })
   const world = (await created.json()) as {
     id: string
     baseUrl: string
@@ -122,12 +113,9 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   assert.deepEqual(notes(), [hang])
   double.reset()
   assert.deepEqual(notes(), [hang])
-  await fetch(`${control}/worlds/${world.id}`, { method: 'DELETE', headers })
+  await fetch(`${control}/worlds/${world.id}`, { method: 'DELETE', headers: JSON_TYPE })
   assert.deepEqual(notes(), [hang])
-  assert.deepEqual(
-    double.report().notes.map(({ seen }) => seen),
-    [`${down}; ${hang}`],
-  )
+  assert.deepEqual(notesOf(double), [`${down}; ${hang}`])
 })
 
 test('fault.unused - a fault in a snapshot may fire after any restore of it', async () => {
@@ -136,7 +124,7 @@ test('fault.unused - a fault in a snapshot may fire after any restore of it', as
   const snapshot = await double.snapshot()
   await double.restore(snapshot)
   assert.equal(double.report().notes.length, 1)
-  assert.equal((await double.fetch('pets', { headers: FREE })).status, 503)
+  assert.equal((await list(double)).status, 503)
   assert.deepEqual(double.report().notes, [])
   await double.restore(snapshot)
   assert.deepEqual(double.report({ since: 'start' }).notes, [])

@@ -5,11 +5,10 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { FREE, list } from './requests.js'
 
 /** @param reject has the next request rejected */
 type SocketClient = (url: string, reject: () => void) => Promise<void>
-
-const FREE = { authorization: 'Bearer demo-free' }
 
 test('verdict - over sockets: a client with one connection, and one with a new one each time', async () => {
   for (const headers of [{}, { connection: 'close' }]) {
@@ -164,9 +163,7 @@ async function getWith(agent: HttpAgent, url: string): Promise<void> {
 }
 
 async function exhaust(double: TestDouble): Promise<void> {
-  const remaining = async () =>
-    (await double.fetch('pets', { headers: FREE })).headers.get('x-ratelimit-remaining')
-  while ((await remaining()) !== '0');
+  while ((await list(double)).headers.get('x-ratelimit-remaining') !== '0');
 }
 
 function rules(double: TestDouble): readonly string[] {

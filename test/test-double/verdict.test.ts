@@ -17,6 +17,7 @@ import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { type Client, createApi, randomFrom } from './clients/api.js'
 import { BAD_CLIENTS } from './clients/rule-breaking.js'
 import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from './clients/well-behaved.js'
+import { arrived, CREATE, FREE, list } from './requests.js'
 
 test('verdict - every rule has a client that breaks it', () => {
   const broken = new Set(BAD_CLIENTS.map(([rule]) => rule))
@@ -129,8 +130,7 @@ test('verdict integer.rounded - a create with an integer that a double prints is
   }
   for (const [body, isRounded] of Object.entries(bodies)) {
     const double = createTestDouble()
-    const headers = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }
-    await double.fetch('pets', { method: 'POST', headers, body })
+    await double.fetch('pets', { ...CREATE, body })
     const other = createTestDouble()
     await other.restore(await double.snapshot())
     for (const { ok, notes } of [double.report(), other.report()]) {
@@ -163,13 +163,8 @@ test('verdict ban.risked - an injected ban is no finding, whether the client wai
     ['4s', ['retry-after.early']],
   ] as const) {
     const double = createTestDouble()
-    double.faults.arm({
-      kind: 'status',
-      status: 429,
-      code: 'api_key_banned',
-      retryAfter: 5,
-      times: 2,
-    })
+    const banned = { kind: 'status', status: 429, code: 'api_key_banned' } as const
+    double.faults.arm({ ...banned, retryAfter: 5, times: 2 })
     const send = createApi(double).connection()
     for (const _ of [1, 2, 3]) {
       await send()
@@ -181,8 +176,7 @@ test('verdict ban.risked - an injected ban is no finding, whether the client wai
 
 test('verdict refusal.repeated - quotes the message that the API sent', async () => {
   const double = createTestDouble()
-  const headers = { authorization: 'Bearer demo-free' }
-  for (const _ of [1, 2, 3, 4, 5]) await double.fetch('/pets', { headers })
+  for (const _ of [1, 2, 3, 4, 5]) await double.fetch('/pets', { headers: FREE })
   const [finding] = double.report().findings
   assert.match(
     finding?.seen ?? '',
@@ -333,10 +327,9 @@ test('verdict - no header of a response breaks the report, the next request, a r
   ]
   for (const fault of faults) {
     const double = createTestDouble({ clock: '2030-01-01' })
-    const headers = { authorization: 'Bearer demo-free' }
     double.faults.arm(fault)
     double.clock.auto = true
-    for (const _ of [1, 2]) await (await double.fetch('pets', { headers })).text()
+    for (const _ of [1, 2]) await list(double)
     assert.equal(double.report().requests, 2, JSON.stringify(fault))
     await double.reset()
     assert.equal(double.report({ since: 'start' }).requests, 2)
@@ -348,7 +341,7 @@ test('verdict - a request that ends after a reset counts where it began', async 
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1000 })
   const answer = createApi(double).send({ path: 'pets?page=2' })
-  while (double.requests().length === 0) await new Promise(resolve => setImmediate(resolve))
+  await arrived(double)
   double.reset()
   await answer
   assert.deepEqual([double.report().requests, double.report({ since: 'start' }).requests], [0, 1])

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { OptionError } from '../../src/lib/options.js'
-
-const T0 = Date.UTC(2030, 0, 1)
-const FREE = { authorization: 'Bearer demo-free' }
+import { list, settled, T0 } from './requests.js'
 
 test('clock - is frozen until set or advanced, and accepts every time format', () => {
   const { clock } = createTestDouble()
@@ -97,7 +95,7 @@ test('clock - a delay ends when due, not before', async () => {
   const ended: string[] = []
   const start = (name: string, ms: number) => {
     double.faults.arm({ kind: 'delay', ms })
-    return double.fetch('pets', { headers: FREE }).then(() => ended.push(name))
+    return list(double).then(() => ended.push(name))
   }
   const slow = start('slow', 2_000)
   const fast = start('fast', 1_000)
@@ -116,7 +114,7 @@ test('clock - a delay ends in real time while the clock runs, even across a free
   const time = wallClock(t)
   const double = createTestDouble()
   double.faults.arm({ kind: 'delay', ms: 1_000, times: 2 })
-  const first = double.fetch('pets', { headers: FREE })
+  const first = list(double)
   await settled()
   double.clock.resume()
   time.tick(999)
@@ -126,7 +124,7 @@ test('clock - a delay ends in real time while the clock runs, even across a free
   double.clock.resume()
   time.tick(1)
   assert.equal((await first).status, 200)
-  const second = double.fetch('pets', { headers: FREE })
+  const second = list(double)
   await settled()
   double.clock.advance('1s')
   assert.equal((await second).status, 200)
@@ -136,9 +134,4 @@ test('clock - a delay ends in real time while the clock runs, even across a free
 function wallClock(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: Date.UTC(2026, 4, 1) })
   return t.mock.timers
-}
-
-/** After everything that needs no more than promises. */
-function settled(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve))
 }
