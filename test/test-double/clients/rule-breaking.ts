@@ -8,12 +8,9 @@ const byUserAgent = (at: number): Call => ({ headers: { 'user-agent': `client/${
 /** Each breaks one rule, and no other. */
 const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
   'retry-after.early': {
-    async 'polls through every 429 on one connection, after calls in parallel'({
-      connection,
-      poll,
-    }) {
-      await Promise.all(times(2).map(() => connection()()))
-      await poll(connection(), 400, 0.8)
+    async 'polls through every 429 on one connection, after calls in parallel'(api) {
+      await Promise.all(times(2).map(() => api.connection()()))
+      await api.poll(api.connection(), 400, 0.8)
     },
     async 'retries every second over a pool of four connections'({ pool, poll, exhaust }) {
       const send = pool(4)
@@ -74,26 +71,18 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       fail(503, { retryAfter: 30 })
       for (const send of [one, other]) await send()
     },
-    async 'retries once at the end of the minute, half a minute too early'({
-      send,
-      poll,
-      exhaust,
-    }) {
-      await exhaust()
-      await poll(send, 2, 30)
+    async 'retries once at the end of the minute, half a minute too early'(api) {
+      await api.exhaust()
+      await api.poll(api.send, 2, 30)
     },
     async 'opens a connection for each attempt and keeps it, after calls in parallel'(api) {
       await Promise.all(times(4).map(() => api.connection()()))
       api.fail(429, { retryAfter: 90, times: 7 })
       await retry(api, call => api.connection()(call), [0.5, 1, 2, 4, 4, 4])
     },
-    async 'retries twelve times at once, on a connection each that it never closes'({
-      connection,
-      poll,
-      fail,
-    }) {
-      fail(429, { retryAfter: 60, times: 12 })
-      await poll(() => connection()(), 13)
+    async 'retries twelve times at once, on a connection each that it never closes'(api) {
+      api.fail(429, { retryAfter: 60, times: 12 })
+      await api.poll(() => api.connection()(), 13)
     },
     async 'retries a 503 before its Retry-After'({ connection, poll, fail }) {
       fail(503, { retryAfter: 30 })
@@ -208,11 +197,8 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
     async 'retries every 250 ms with 10 % jitter'(api) {
       api.fail(503, { times: 8 })
       const random = randomFrom(7)
-      await retry(
-        api,
-        api.send,
-        times(8).map(() => 0.25 * (0.9 + 0.2 * random())),
-      )
+      const pauses = times(8).map(() => 0.25 * (0.9 + 0.2 * random()))
+      await retry(api, api.send, pauses)
     },
     async 'retries with pauses that shrink from 16 s to 1 s'(api) {
       api.fail(503, { times: 6 })

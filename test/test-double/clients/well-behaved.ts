@@ -16,18 +16,12 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       if (remaining === 0) double.clock.set(reset * 1000)
     }
   },
-  async 'waits until Reset, although Retry-After ends a part of a second later'({
-    connection,
-    poll,
-    pass,
-    exhaust,
-    double,
-  }) {
-    const send = connection()
-    pass(0.5)
-    await exhaust(send)
-    double.clock.set((await send()).reset * 1000)
-    await poll(send, 3)
+  async 'waits until Reset, although Retry-After ends a part of a second later'(api) {
+    const send = api.connection()
+    api.pass(0.5)
+    await api.exhaust(send)
+    api.double.clock.set((await send()).reset * 1000)
+    await api.poll(send, 3)
   },
   async 'waits until an HTTP-date'({ connection, pass, fail }) {
     const send = connection()
@@ -77,40 +71,28 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     await exhaust()
     await Promise.all(times(3).map(() => send()))
   },
-  async 'has ten requests in flight on one connection, and then waits'({
-    connection,
-    pass,
-    exhaust,
-  }) {
-    const send = connection()
-    await exhaust(send)
+  async 'has ten requests in flight on one connection, and then waits'(api) {
+    const send = api.connection()
+    await api.exhaust(send)
     const answers = await Promise.all(times(10).map(() => send()))
-    pass(Math.max(...answers.map(({ retryAfter }) => retryAfter)))
+    api.pass(Math.max(...answers.map(({ retryAfter }) => retryAfter)))
     await send()
   },
-  async 'has two requests in flight, of which one has to wait, and does'({
-    connection,
-    pass,
-    fail,
-  }) {
-    const senders = [connection(), connection()]
-    fail(503, { retryAfter: 7 })
+  async 'has two requests in flight, of which one has to wait, and does'(api) {
+    const senders = [api.connection(), api.connection()]
+    api.fail(503, { retryAfter: 7 })
     await Promise.all(senders.map(send => send()))
-    pass(7)
+    api.pass(7)
     await senders[0]?.()
   },
-  async 'is two processes on connections of their own, of which one has to wait'({
-    connection,
-    pass,
-    fail,
-  }) {
-    const [one, other] = [connection(), connection()]
+  async 'is two processes on connections of their own, of which one has to wait'(api) {
+    const [one, other] = [api.connection(), api.connection()]
     for (const send of [one, other]) await send()
-    fail(503, { retryAfter: 30 })
+    api.fail(503, { retryAfter: 30 })
     await one()
-    pass(10)
+    api.pass(10)
     await other()
-    pass(20)
+    api.pass(20)
     await one()
   },
   async 'has six workers on a pool of four, each of which waits'({ pool, poll, pass, exhaust }) {
@@ -153,14 +135,10 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(60)
     for (const { status } of pending) if (status === 429) await send()
   },
-  async 'takes turns on four connections, and drains its queue of equal calls'({
-    pool,
-    poll,
-    exhaust,
-  }) {
-    const send = pool(4)
-    await exhaust(send)
-    await poll(send, 16)
+  async 'takes turns on four connections, and drains its queue of equal calls'(api) {
+    const send = api.pool(4)
+    await api.exhaust(send)
+    await api.poll(send, 16)
   },
   async 'has two workers on one pool, and both wait'({ connection, poll, pass, exhaust }) {
     const [one, other] = [connection(), connection()]
@@ -185,34 +163,25 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     }
     await poll(send, 3)
   },
-  async 'is ten processes with a connection each, and all of them wait'({
-    connection,
-    pass,
-    exhaust,
-  }) {
-    const processes = times(10).map(() => connection())
+  async 'is ten processes with a connection each, and all of them wait'(api) {
+    const processes = times(10).map(() => api.connection())
     for (const _ of times(5)) {
-      await exhaust(processes[0])
+      await api.exhaust(processes[0])
       for (const send of processes) {
         await send()
-        pass(1)
+        api.pass(1)
       }
-      pass(50)
+      api.pass(50)
     }
     for (const send of processes) await send()
   },
-  async 'is ten processes of which one uses up the minute before the others are back'({
-    send,
-    poll,
-    pass,
-    exhaust,
-  }) {
+  async 'is ten processes of which one uses up the minute before the others are back'(api) {
     for (const _ of times(4)) {
-      await exhaust()
-      await poll(send, 10, 1)
-      pass(50)
+      await api.exhaust()
+      await api.poll(api.send, 10, 1)
+      api.pass(50)
     }
-    await poll(send, 10)
+    await api.poll(api.send, 10)
   },
   async 'is three processes with work of their own, and all of them wait'({ send, pass, exhaust }) {
     for (const minute of times(3)) {
@@ -223,43 +192,31 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       for (const call of calls) await send(call)
     }
   },
-  async 'polls on one connection after calls in parallel, and waits at each 429'({
-    connection,
-    pass,
-  }) {
-    await Promise.all(times(2).map(() => connection()()))
-    const send = connection()
+  async 'polls on one connection after calls in parallel, and waits at each 429'(api) {
+    await Promise.all(times(2).map(() => api.connection()()))
+    const send = api.connection()
     for (const _ of times(200)) {
       const { status, retryAfter } = await send()
-      pass(status === 429 ? retryAfter : 0.8)
+      api.pass(status === 429 ? retryAfter : 0.8)
     }
   },
-  async 'has six workers that share one kept connection, and all of them wait'({
-    connection,
-    pass,
-    exhaust,
-    poll,
-  }) {
-    await Promise.all(times(2).map(() => connection()()))
-    const send = connection()
+  async 'has six workers that share one kept connection, and all of them wait'(api) {
+    await Promise.all(times(2).map(() => api.connection()()))
+    const send = api.connection()
     for (const _ of times(3)) {
-      await exhaust(send)
-      await poll(send, 6, 5)
-      pass(30 + 1)
-      await poll(send, 6, 0.2)
+      await api.exhaust(send)
+      await api.poll(send, 6, 5)
+      api.pass(30 + 1)
+      await api.poll(send, 6, 0.2)
     }
   },
-  async 'sends one request that it had prepared after two of its rejections'({
-    connection,
-    pass,
-    exhaust,
-  }) {
-    const send = connection()
+  async 'sends one request that it had prepared after two of its rejections'(api) {
+    const send = api.connection()
     for (const at of times(2)) {
-      await exhaust(send)
+      await api.exhaust(send)
       const { retryAfter } = await send()
       await send(another(at))
-      pass(retryAfter)
+      api.pass(retryAfter)
     }
   },
   async 'meets a ban that it did not cause'({ connection, pass, double }) {
@@ -273,21 +230,15 @@ export const GOOD_CLIENTS: Record<string, Client> = {
   },
   async 'retries for long, with pauses up to a minute'(api) {
     api.fail(500, { times: 30 })
-    await retry(
-      api,
-      api.connection(),
-      times(30).map(at => Math.min(2 ** at, 60)),
-    )
+    const pauses = times(30).map(at => Math.min(2 ** at, 60))
+    await retry(api, api.connection(), pauses)
   },
   async 'retries with full jitter'(api) {
     for (const seed of times(40)) {
       const random = randomFrom(seed + 1)
       api.fail(503, { times: 7 })
-      await retry(
-        api,
-        api.send,
-        times(8).map(at => random() * 2 ** at),
-      )
+      const pauses = times(8).map(at => random() * 2 ** at)
+      await retry(api, api.send, pauses)
       api.pass(3600)
     }
   },
@@ -295,11 +246,8 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     for (const seed of times(40)) {
       const random = randomFrom(seed + 1)
       api.fail(503, { times: 12 })
-      await retry(
-        api,
-        api.send,
-        times(12).map(at => (1 + random()) * Math.min(2 ** at, 16)),
-      )
+      const pauses = times(12).map(at => (1 + random()) * Math.min(2 ** at, 16))
+      await retry(api, api.send, pauses)
       api.pass(3600)
     }
   },
@@ -320,16 +268,12 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       pass(2 ** at)
     }
   },
-  async 'gives up on requests that hang after 30 s, with growing pauses'({
-    connection,
-    pass,
-    double,
-  }) {
-    double.faults.arm({ kind: 'hang', times: 4 })
-    const send = connection()
+  async 'gives up on requests that hang after 30 s, with growing pauses'(api) {
+    api.double.faults.arm({ kind: 'hang', times: 4 })
+    const send = api.connection()
     for (const at of times(5)) {
       await send()
-      pass(30 + 2 ** at)
+      api.pass(30 + 2 ** at)
     }
   },
   async 'tries a request whose response got lost again, some times'({ send, poll, double }) {
@@ -395,20 +339,12 @@ export const GOOD_CLIENTS: Record<string, Client> = {
 /** Each does something else as well that is a finding of its own: it calls getPet. */
 export const GOOD_CLIENTS_OF_GET_PET: Record<string, Client> = {
   async 'polls with growing pauses until an animal is created'(api) {
-    await retry(
-      api,
-      api.connection(),
-      times(9).map(at => 2 ** at),
-      { path: 'pets/1' },
-    )
+    const pauses = times(9).map(at => 2 ** at)
+    await retry(api, api.connection(), pauses, { path: 'pets/1' })
   },
   async 'polls at a fixed pace until an animal is created'(api) {
-    await retry(
-      api,
-      api.connection(),
-      times(9).map(() => 5),
-      { path: 'pets/1' },
-    )
+    const pauses = times(9).map(() => 5)
+    await retry(api, api.connection(), pauses, { path: 'pets/1' })
   },
   async 'gets 404, and 410 after the removal'({ connection, double }) {
     const send = connection()
