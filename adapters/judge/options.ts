@@ -27,14 +27,13 @@ const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /**
-   * `'any'` for a service of another API: only the rules apply that need no more than Retry-After and
-   * the X-RateLimit headers.
+   * `'any'` for another API: only the rules apply that need just Retry-After and the X-RateLimit headers.
    * @default none: the Animal Adoption Store API
    */
   api: optional(isOneOf(['any'])),
   /**
    * How many clients share a key, this one included: with 1, every early request is certain.
-   * @default undefined: it goes by what is in flight at the same time
+   * @default inferred from concurrent requests
    */
   clients: optional(isCount),
   /**

@@ -35,8 +35,7 @@ export const OPENAPI_OPTIONS = {
    */
   pagination: withDefault(isBoolean, false),
   /**
-   * `false` leaves out the rate limit headers and 429, as the store option of that name does; `'shadow'`
-   * leaves out 429.
+   * As the store option of that name: `false` leaves out the rate limit headers and 429, `'shadow'` 429.
    * @default true
    */
   rateLimit: withDefault(RATE_LIMIT_MODE, true),

@@ -53,8 +53,8 @@ const POSTGRES_OPTIONS = {
    */
   connections: withDefault(isCount, 8),
   /**
-   * How long a connection is used, in ms, before it is replaced by a new one, which may lead to another
-   * server after a fail-over; with `url` only.
+   * How long a connection is used, in ms; the next one may lead to another server after a fail-over;
+   * with `url` only.
    * @default 300_000
    */
   // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.

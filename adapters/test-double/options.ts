@@ -94,7 +94,7 @@ export const DOUBLE_OPTIONS = {
   allow: withDefault(typed<readonly RuleId[]>(isArray), []),
   /**
    * How many clients share a key, for the verdict: with 1, every early request is certain.
-   * @default undefined: it goes by what is in flight at the same time
+   * @default inferred from concurrent requests
    */
   clients: optional(isCount),
   /**
@@ -103,8 +103,8 @@ export const DOUBLE_OPTIONS = {
    */
   callSites: optional(isBoolean),
   /**
-   * Also serve `/_control`, to those who know its token: true for a random one, which `listen()` gives
-   * in `control`, or the token itself: letters, digits, `-` and `_`, at least 16.
+   * Also serves `/_control`, behind a token: the token itself (letters, digits, `-` and `_`, at least
+   * 16), or true for a random one, which is in `control` of `listen()`.
    * @default false
    */
   control: withDefault(

@@ -93,7 +93,7 @@ const VERIFY_OPTIONS = {
    */
   timeoutMs: withDefault(isTimeout, 10_000),
   /**
-   * How long all waits for budgets and the end of a ban may take together, in ms.
+   * Time limit for all waits together, for budgets and the end of a ban, in ms.
    * @default 1_800_000
    */
   maxWaitMs: withDefault(isCount, 1_800_000),

@@ -98,7 +98,7 @@ export function documentedOptions(interfaceName: string): DocumentedOption[] {
   )
   return [...members].map(([, doc = '', name = '', optional, code = '']) => {
     const [meaning = '', standard] = doc
-      .replace(/\s+(?:\*\s+)?/g, ' ')
+      .replace(/\s+(?:\*\s+)*/g, ' ')
       .trim()
       .split(/ ?@default /)
     const isOptional = optional === '?' || /^(withDefault|optional)\(/.test(code)
@@ -124,7 +124,7 @@ function tableOf(options: readonly DocumentedOption[]): string {
 
 /** A sentence as an entry of a table. */
 function lowerFirst(text: string): string {
-  return /^[A-Z][a-z]/.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text
+  return /^[A-Z][a-z ]/.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text
 }
 
 /** Marks a literal or a constant as code, and leaves the words behind it. */

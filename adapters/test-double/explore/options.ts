@@ -34,8 +34,7 @@ export const FAULTS = [
 
 const EXPLORE_OPTIONS = {
   /**
-   * What can go wrong with a request: as text, or as faults. With `operation` or `key`, a fault comes
-   * only to requests that have it.
+   * What can go wrong with a request: as text, or as faults, which `operation` and `key` restrict.
    *
    * @default FAULTS
    */

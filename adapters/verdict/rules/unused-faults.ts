@@ -4,7 +4,7 @@ export const UNUSED_FAULTS = {
   id: 'fault.unused',
   fix: 'Arm it for a request that the client sends with a valid key, or remove it.',
   violatedBy:
-    'not the client but the test: a fault that was armed and has not affected a response; a note, or a finding with `exec --require-faults`',
+    'the test, not the client: an armed fault has affected no response; a note, or a finding with `exec --require-faults`',
   fromOutside: "never: faults are the double's",
 } as const satisfies Rule
 
