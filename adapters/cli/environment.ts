@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import type { Clock, PetSnapshot } from '../../src/ports.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
@@ -32,7 +32,7 @@ export interface Environment {
   readonly limits: string
   readonly health?: Health
   /** Applies what a changed file of `--keys` or `--seed` now holds; undefined with `--control`. */
-  reload?(changed: { readonly keys?: Keys; readonly initial?: Initial }): Promise<void>
+  reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }
@@ -44,6 +44,7 @@ export interface Initial {
 }
 
 export type Keys = Readonly<Record<string, ApiKey>>
+export type KeyMap = ReadonlyMap<string, ApiKey>
 
 /** With the store and the limits of the command line. @throws UsageError */
 export async function openEnvironment(
@@ -91,6 +92,7 @@ export async function openEnvironment(
   const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
   metrics?.watch(store, health, opened.connections)
   let known = keys
+  let valid: KeyMap = new Map(Object.entries(keys))
   return {
     handler: withDelay(store, settings.delay),
     clock: Date.now,
@@ -107,19 +109,22 @@ export async function openEnvironment(
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
       if (!keys) return
-      const { SLICE } = await import('./inputs.js')
-      const next = Object.entries(keys).filter(([key, record]) => known[key] !== record)
-      for (const key of Object.keys(known)) {
-        if (known[key] !== keys[key]) store.apiKeys.remove(key)
-      }
+      const { inSlices } = await import('./inputs.js')
+      const next: Record<string, ApiKey> = Object.create(null)
+      const changed: [string, ApiKey][] = []
+      const added: [string, ApiKey][] = []
+      await inSlices(keys, ([key, record]) => {
+        next[key] = record
+        if (valid.get(key) !== record) (valid.has(key) ? changed : added).push([key, record])
+      })
       // Those that were valid before first, and without a pause.
-      const isNew = ([key]: (typeof next)[number]) => !Object.hasOwn(known, key)
-      for (const [key, record] of next.filter(one => !isNew(one))) store.apiKeys.add(key, record)
-      for (const [at, [key, record]] of next.filter(isNew).entries()) {
-        if (at % SLICE === SLICE - 1) await setImmediate()
-        store.apiKeys.add(key, record)
+      for (const [key, record] of valid) {
+        if (keys.get(key) !== record) store.apiKeys.remove(key)
       }
-      known = keys
+      for (const [key, record] of changed) store.apiKeys.add(key, record)
+      await inSlices(added, ([key, record]) => store.apiKeys.add(key, record))
+      valid = keys
+      known = next
     },
   }
 }

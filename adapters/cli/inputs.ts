@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { parseJson } from '../../src/lib/json.js'
-import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
+import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
 import type { OptionError } from '../../src/lib/options.js'
 import { instantOf } from '../../src/lib/time.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
@@ -44,7 +43,7 @@ function nameOf(item: unknown): string {
 }
 
 /** A file of `--keys`: as the store takes the keys, but with `expires` as ISO 8601. */
-export type KeyFile = Readonly<Record<string, KeyRecord>>
+export type KeyFile = ReadonlyMap<string, KeyRecord>
 type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
 
 /** The keys of `--keys`. @throws UsageError */
@@ -54,15 +53,52 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
     throw new UsageError('--keys takes a file, not its content: --keys <file.json>')
   }
   const keys = await readKeyFile(path)
-  if (Object.keys(keys).length === 0) throw notKeys(path)
-  return checkKeys(path, keys)
+  if (keys.size === 0) throw notKeys(path)
+  return Object.fromEntries(await checkKeys(path, keys))
 }
 
 /** Unchecked except for its form. @throws UsageError */
 export async function readKeyFile(path: string): Promise<KeyFile> {
-  const keys = await readJson('--keys', path)
-  if (typeof keys === 'object' && keys !== null && !Array.isArray(keys)) return keys as KeyFile
+  const text = await readText('--keys', path)
+  const sliced = await readInSlices(text)
+  if (sliced) return sliced
+  // Only the whole text shows where something is wrong.
+  const keys = parseUnique('--keys', path, text)
+  if (isMembers(keys)) return new Map(Object.entries(keys))
   throw notKeys(path)
+}
+
+/** The members of a JSON object, with a turn for requests in between; undefined if any looks wrong. */
+async function readInSlices(text: string): Promise<KeyFile | undefined> {
+  const keys = new Map<string, KeyRecord>()
+  for (const slice of slicesOf(text)) {
+    await setImmediate()
+    const { value, duplicate } = parsed(slice) ?? {}
+    if (!isMembers(value) || duplicate) return undefined
+    const entries = Object.entries(value)
+    // Without members, there is a comma too many.
+    if (entries.length === 0 || entries.some(([key]) => keys.has(key))) return undefined
+    for (const [key, record] of entries) keys.set(key, record)
+  }
+  return keys
+}
+
+/** The text of an object as texts of objects, each with up to `SLICE` of its members. */
+function* slicesOf(text: string): Generator<string> {
+  let depth = 0
+  let members = 0
+  let start = 0
+  let opening = ''
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
+    if (token === '{' || token === '[') depth++
+    else if (token === '}' || token === ']') depth--
+    else if (token === ',' && depth === 1 && ++members % SLICE === 0) {
+      yield `${opening}${text.slice(start, index)}}`
+      start = index + 1
+      opening = '{'
+    }
+  }
+  yield opening + text.slice(start)
 }
 
 function notKeys(path: string): UsageError {
@@ -70,7 +106,7 @@ function notKeys(path: string): UsageError {
 }
 
 /** How many keys to read before requests get a turn. */
-export const SLICE = 1_000
+const SLICE = 1_000
 
 /**
  * Errors name positions only, as any text of the file may be a key.
@@ -81,26 +117,23 @@ export const SLICE = 1_000
 export async function checkKeys(
   path: string,
   file: KeyFile,
-  known: Readonly<Record<string, ApiKey>> = {},
-): Promise<Record<string, ApiKey>> {
-  const keys: [string, ApiKey][] = []
+  known: ReadonlyMap<string, ApiKey> = new Map(),
+): Promise<ReadonlyMap<string, ApiKey>> {
+  const keys = new Map<string, ApiKey>()
   const changed = new Set<unknown>()
-  for (const [at, [key, record]] of Object.entries(file).entries()) {
-    if (at % SLICE === 0) await setImmediate()
+  await inSlices(file, ([key, record], at) => {
     const read = attempt(at, () => readRecord(record))
-    const before = Object.hasOwn(known, key) ? known[key] : undefined
+    const before = known.get(key)
     const isEqual = before !== undefined && isSame(before, read)
     if (!isEqual) changed.add(read?.id)
-    keys.push([key, isEqual ? before : read])
-  }
+    keys.set(key, isEqual ? before : read)
+  })
   const ring = createApiKeys({}, PLANS, sha256)
-  for (const [at, [key, record]] of keys.entries()) {
-    if (at % SLICE === 0) await setImmediate()
+  await inSlices(keys, ([key, record], at) => {
     // Keys of one id have one plan, so that all of them are checked if one has changed.
     if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
-  }
-  // From entries: a key may be named like a property of objects.
-  return Object.fromEntries(keys)
+  })
+  return keys
 
   function attempt<T>(at: number, task: () => T): T {
     try {
@@ -108,6 +141,15 @@ export async function checkKeys(
     } catch (error) {
       throw new UsageError(`--keys ${path}: key ${at + 1}${problemOf(error as OptionError)}`)
     }
+  }
+}
+
+/** Requests get a turn after each slice. */
+export async function inSlices<T>(items: Iterable<T>, task: (item: T, at: number) => void) {
+  let at = 0
+  for (const item of items) {
+    if (at % SLICE === SLICE - 1) await setImmediate()
+    task(item, at++)
   }
 }
 
@@ -138,32 +180,39 @@ export function sha256(text: string): string {
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
+  return parseUnique(flag, path, await readText(flag, path))
+}
+
+async function readText(flag: string, path: string): Promise<string> {
   const bytes = await readBytes(path, flag)
-  const text = attempt(
-    () => decodeUtf8(bytes),
-    () => 'is not valid UTF-8; save it as UTF-8',
-  )
-  const value = attempt(
-    () => parseJson(text),
-    () => `is not valid JSON${describeSyntaxError(text)}`,
-  )
-  // Each of the two takes a while for many keys.
-  await setImmediate()
-  const duplicate = findDuplicate(text)
+  try {
+    return decodeUtf8(bytes)
+  } catch {
+    throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`)
+  }
+}
+
+/** @throws UsageError where the text stops being JSON, or for a name that an object has twice */
+function parseUnique(flag: string, path: string, text: string): unknown {
+  const result = parsed(text)
+  if (!result) {
+    throw new UsageError(`${flag} ${path} is not valid JSON${describeSyntaxError(text)}`)
+  }
+  const { value, duplicate } = result
   if (!duplicate) return value
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
-  throw refuse(`has ${name} twice, at ${duplicate.place}`)
+  throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`)
+}
 
-  function attempt<T>(read: () => T, problem: () => string): T {
-    try {
-      return read()
-    } catch {
-      throw refuse(problem())
-    }
+function parsed(text: string): ReturnType<typeof parseFindingDuplicate> | undefined {
+  try {
+    return parseFindingDuplicate(text)
+  } catch {
+    return undefined
   }
+}
 
-  function refuse(problem: string): UsageError {
-    return new UsageError(`${flag} ${path} ${problem}`)
-  }
+function isMembers(value: unknown): value is Readonly<Record<string, KeyRecord>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

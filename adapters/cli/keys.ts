@@ -50,13 +50,13 @@ async function newKey(path: string, settings: KeysSettings): Promise<void> {
     ...(hasLimits && { limits: { perMinute: perMinute as number, perDay: perDay as number } }),
     ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
   }
-  await changeFile(path, keys => ({ ...keys, [`${DIGEST}${sha256(key)}`]: record }))
+  await changeFile(path, keys => new Map(keys).set(`${DIGEST}${sha256(key)}`, record))
   process.stdout.write(`${key}\n`)
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
 async function list(path: string): Promise<void> {
-  const rows = Object.entries(await readChecked(path)).map(([key, { id, plan, expires }]) => [
+  const rows = [...(await readChecked(path))].map(([key, { id, plan, expires }]) => [
     printable(id),
     plan,
     expires === undefined ? 'never expires' : `expires ${expires}`,
@@ -78,7 +78,7 @@ async function revoke(path: string, name: string): Promise<void> {
   // Of a missing file, this says so.
   await readChecked(path)
   await changeFile(path, keys => {
-    const [entry, ...others] = Object.entries(keys).filter(
+    const [entry, ...others] = [...keys].filter(
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
     )
     // Not shown: it may be the key itself.
@@ -91,8 +91,7 @@ async function revoke(path: string, name: string): Promise<void> {
       throw new UsageError(`${message}: ${digests.join(', ')}`)
     }
     revoked = entry[1].id
-    const { [entry[0]]: _, ...left } = keys
-    return left
+    return new Map([...keys].filter(([key]) => key !== entry[0]))
   })
   note(`revoked the key of '${revoked}' in ${path}`)
 }
@@ -122,9 +121,9 @@ async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Pro
   const temporary = `${target}.new`
   const isNew = !(await ifPresent(NODE_DISK.stat(target, { bigint: true })))
   const content = async () => {
-    const keys = change(isNew ? {} : await readChecked(path))
+    const keys = change(isNew ? new Map() : await readChecked(path))
     await checkKeys(path, keys)
-    const lines = Object.entries(keys).map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
+    const lines = [...keys].map(([key, record]) => `${toJson(key)}: ${toJson(record)}`)
     return [`{\n  ${lines.join(',\n  ')}\n}\n`]
   }
   const replacement = { temporary, flags: 'wx', mode: 0o600, content } as const

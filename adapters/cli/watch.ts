@@ -1,6 +1,6 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { printable } from '../../src/lib/printable.js'
-import { type Environment, type Keys, readInitial } from './environment.js'
+import { type Environment, type KeyMap, readInitial } from './environment.js'
 import { checkKeys, readKeyFile } from './inputs.js'
 import type { Notes } from './log.js'
 import type { ServeSettings } from './options.js'
@@ -17,6 +17,7 @@ const INTERVAL = 200
  */
 export function watchFiles(settings: ServeSettings, notes: Notes) {
   const { keys, seed, watch } = settings
+  let known: KeyMap | undefined
   let environments: readonly Environment[] = []
   let begin = () => {}
   let latest = new Promise<void>(resolve => {
@@ -52,11 +53,14 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   }
 
   async function reloadKeys(path: string): Promise<string> {
-    const known = environments[0]?.console.apiKeys() ?? {}
+    known ??= new Map(Object.entries(environments[0]?.console.apiKeys() ?? {}))
     // Unlike at startup, there may be none, once the last key was revoked.
     const next = await checkKeys(path, await readKeyFile(path), known)
+    const difference = differenceOf(known, next)
+    if (difference === '') return 'the same keys as before'
     for (const environment of environments) await environment.reload?.({ keys: next })
-    return differenceOf(known, next)
+    known = next
+    return difference
   }
 
   async function reloadSeed(): Promise<string> {
@@ -66,15 +70,14 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   }
 }
 
-/** By id, as keys are never shown: `added web, removed ci, changed load`. */
-function differenceOf(before: Keys, after: Keys): string {
-  const idsOf = (keys: Keys, fits: (key: string) => boolean) =>
-    Object.entries(keys).flatMap(([key, { id }]) => (fits(key) ? printable(id) : []))
-  const parts = Object.entries({
-    added: idsOf(after, key => !Object.hasOwn(before, key)),
-    removed: idsOf(before, key => !Object.hasOwn(after, key)),
-    changed: idsOf(after, key => Object.hasOwn(before, key) && before[key] !== after[key]),
-  })
-  const texts = parts.flatMap(([what, ids]) => (ids.length > 0 ? `${what} ${ids.join(', ')}` : []))
-  return texts.join('; ') || 'the same keys as before'
+/** By id, as keys are never shown: `added web, removed ci, changed load`. Empty for no difference. */
+function differenceOf(before: KeyMap, after: KeyMap): string {
+  const difference = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
+  for (const [key, record] of after) {
+    if (before.get(key) === record) continue
+    difference[before.has(key) ? 'changed' : 'added'].push(printable(record.id))
+  }
+  for (const [key, { id }] of before) if (!after.has(key)) difference.removed.push(printable(id))
+  const parts = Object.entries(difference).filter(([, ids]) => ids.length > 0)
+  return parts.map(([what, ids]) => `${what} ${ids.join(', ')}`).join('; ')
 }

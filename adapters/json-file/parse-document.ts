@@ -1,5 +1,4 @@
-import { parseJson } from '../../src/lib/json.js'
-import { describeSyntaxError, findDuplicate } from '../../src/lib/json-syntax.js'
+import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
 import * as z from '../../src/lib/zod.js'
 import { type Pet, petSchema } from '../../src/pets/schema.js'
 import { usedKeySchema } from '../../src/pets/used-key.js'
@@ -12,19 +11,19 @@ import type { PetSnapshot } from '../../src/ports.js'
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
 export function parseDocument(text: string): PetSnapshot {
-  const parsed = documentSchema.safeParse(parse(text), { reportInput: true })
+  const { value, duplicate } = parse(text)
+  const parsed = documentSchema.safeParse(value, { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
   const { pets, nextId, idempotencyKeys } = parsed.data
   checkIds(text, pets, nextId)
-  const duplicate = findDuplicate(text)
   if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
   return { pets, nextId: next, idempotencyKeys }
 }
 
-function parse(text: string): unknown {
+function parse(text: string): ReturnType<typeof parseFindingDuplicate> {
   try {
-    return parseJson(text)
+    return parseFindingDuplicate(text)
   } catch (cause) {
     const where = describeSyntaxError(text)
     throw where === '' ? cause : new Error(`not valid JSON${where}`, { cause })

@@ -1,3 +1,4 @@
+import { parseJson } from './json.js'
 import { parse } from './lossless-json.js'
 
 /**
@@ -18,19 +19,23 @@ export function describeSyntaxError(text: string): string {
   }
 }
 
-/** The first name that an object of a valid JSON text has twice, and its place; parsers keep one. */
-export function findDuplicate(
-  text: string,
-): { readonly name: string; readonly place: string } | undefined {
-  let found: { readonly name: string; readonly place: string } | undefined
-  parse(text, undefined, {
-    parseNumber: Number,
-    onDuplicateKey({ key: name, position, newValue }) {
-      found ??= { name, place: placeIn(text, position) }
-      return newValue
-    },
+/** A name that an object has twice with different values; other parsers keep one of them. */
+export interface Duplicate {
+  readonly name: string
+  /** as `line 2, column 4` */
+  readonly place: string
+}
+
+/** `parseJson`, and the first duplicate in the text. @throws SyntaxError as `parseJson` */
+export function parseFindingDuplicate(text: string): {
+  readonly value: unknown
+  readonly duplicate: Duplicate | undefined
+} {
+  let duplicate: Duplicate | undefined
+  const value = parseJson(text, (name, position) => {
+    duplicate ??= { name, place: placeIn(text, position) }
   })
-  return found
+  return { value, duplicate }
 }
 
 function placeIn(text: string, position: number): string {

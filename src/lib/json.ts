@@ -8,14 +8,22 @@ const MAX_DEPTH = 1_000
  * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
  * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
  *
+ * @param onDuplicate is called with a name that an object has twice with different values, and its
+ * place in the text
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
  */
-export function parseJson(text: string): unknown {
+export function parseJson(
+  text: string,
+  onDuplicate?: (name: string, position: number) => void,
+): unknown {
   if (nestsTooDeep(text)) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
-  if (!mayRound(text)) return JSON.parse(text)
+  if (!onDuplicate && !mayRound(text)) return JSON.parse(text)
   return parse(text, undefined, {
-    parseNumber: readNumber,
-    onDuplicateKey: ({ newValue }) => newValue,
+    parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
+    onDuplicateKey({ key, position, newValue }) {
+      onDuplicate?.(key, position)
+      return newValue
+    },
   })
 }
 

@@ -6,7 +6,7 @@ import test from 'node:test'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { runInThread } from '../support/command.js'
 import { served, startServer } from '../support/served.js'
-import { batchFor, movedOf, REX, sealed, temporaryFolders } from './json-files.js'
+import { batchFor, movedOf, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 const SERVE = ['--log', 'silent', '--store']
@@ -84,7 +84,6 @@ test('json file - check reads a journal, and changes neither it nor the document
 test('json file - check of a file that is open names the process', async () => {
   const path = join(folder(), 'pets.json')
   const storage = await jsonFileStorage(path)
-  await storage.insert(REX)
   const before = contentOf(path)
   const { code, stdout, stderr } = await runInThread(['check', path])
   assert.deepEqual([code, stdout], [1, ''])
