@@ -58,7 +58,7 @@ function flagTable(command: string, names: string): string {
     const { help, short, default: standard } = option
     const flags = [...(short ? [`-${short}`] : []), signature(name, option)]
     const meaning = help.replaceAll(/[|<]/g, '\\$&') + (standard ? ` (\`${standard}\`)` : '')
-    return `| ${flags.map(flag => `\`${flag}\``).join(', ')} | ${meaning} |\n`
+    return `| ${flags.map(flag => `\`${flag.replaceAll('|', '\\|')}\``).join(', ')} | ${meaning} |\n`
   })
   if (options.some(group => Object.keys(group).length === 0)) {
     throw new Error(`No such group of ${command}: ${names}`)
