@@ -5,7 +5,6 @@ import type { GateOptions } from './options.js'
 import type { SharedKey, Unit } from './shared-through-redis.js'
 
 interface Waiting {
-  readonly isRetry: boolean
   readonly start: (unit: Unit | undefined) => void
   readonly fail: (error: unknown) => void
   stopListening?: () => void
@@ -18,8 +17,9 @@ export function createThrottle(
   sharedKey: SharedKey | undefined,
 ) {
   const { time, maxConcurrent, maxQueued, onWait } = options
-  /** Retries first, then the others, each in their order. */
-  const queue: Waiting[] = []
+  /** Retries first, then the others, each in their order. Sets, as any call may leave early. */
+  const [retries, calls] = [new Set<Waiting>(), new Set<Waiting>()]
+  const waitingCalls = () => retries.size + calls.size
   /** One timer for all waiting calls; a response needs none. */
   let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
@@ -39,7 +39,7 @@ export function createThrottle(
       isRetry: boolean,
     ): Promise<T> {
       signal?.throwIfAborted()
-      if (!isRetry && inFlight + queue.length >= maxConcurrent + maxQueued) {
+      if (!isRetry && inFlight + waitingCalls() >= maxConcurrent + maxQueued) {
         throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)
       }
       const unit = await turn(signal, isRetry)
@@ -68,12 +68,12 @@ export function createThrottle(
 
   function turn(signal: AbortSignal | undefined, isRetry: boolean) {
     return new Promise<Unit | undefined>((start, fail) => {
-      const waiting: Waiting = { isRetry, start, fail }
-      const at = isRetry ? queue.findIndex(other => !other.isRetry) : -1
-      queue.splice(at < 0 ? queue.length : at, 0, waiting)
+      const waiting: Waiting = { start, fail }
+      const queue = isRetry ? retries : calls
+      queue.add(waiting)
       if (signal) {
         waiting.stopListening = onAbort(signal, () => {
-          queue.splice(queue.indexOf(waiting), 1)
+          queue.delete(waiting)
           fail(signal.reason)
           startNext()
         })
@@ -83,7 +83,7 @@ export function createThrottle(
   }
 
   function startNext(): void {
-    while (queue.length > 0) {
+    while (waitingCalls() > 0) {
       const now = time.now()
       const closed = closing && new ClosedError('The client is closed.')
       const failure = closed ?? sharedKey?.failure ?? budget.failureAt(now)
@@ -98,7 +98,7 @@ export function createThrottle(
         return
       }
       const shared = sharedKey?.isAway ? undefined : sharedKey
-      const unit = shared?.take(Math.min(maxConcurrent, inFlight + queue.length))
+      const unit = shared?.take(Math.min(maxConcurrent, inFlight + waitingCalls()))
       if (shared && !unit) break
       inFlight++
       budget.sent()
@@ -108,7 +108,9 @@ export function createThrottle(
   }
 
   function next(): Waiting | undefined {
-    const first = queue.shift()
+    const queue = retries.size > 0 ? retries : calls
+    const [first] = queue
+    if (first) queue.delete(first)
     first?.stopListening?.()
     return first
   }
