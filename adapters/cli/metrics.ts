@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERROR_STATUS } from '../../src/errors.js'
+import type { Awaitable } from '../../src/lib/async.js'
 import { OPERATIONS } from '../../src/pets/specification.js'
 import type { ApiHandler } from '../../src/protocol/api.js'
 import type { Store } from '../../src/store.js'
@@ -16,16 +17,42 @@ import { version } from './version.js'
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * The metrics of this process. Names follow the conventions of OpenTelemetry where it has one, and
- * begin with `adoption_store_` otherwise.
+ * Each metric, and what it says. Names follow the conventions of OpenTelemetry where it has one, and begin with
+ * `adoption_store_` otherwise.
  */
+const HELP = {
+  http_server_request_duration_seconds: 'Time until a response is decided',
+  adoption_store_rejections_total: 'Responses with an Error body',
+  adoption_store_shadow_rejections_total: 'Requests that were served only because of shadow mode',
+  adoption_store_pets_created_total: 'Animals added',
+  adoption_store_bans_total: 'Bans that began',
+  adoption_store_storage_available: 'Whether animals can be stored, as in /readyz',
+  adoption_store_storage_failures_total: 'Operations that the storage failed',
+  adoption_store_storage_batch_items: 'Items of a batch',
+  adoption_store_storage_batch_duration_seconds: 'Time that the storage took for a batch',
+  adoption_store_storage_queue_wait_seconds:
+    'How long the oldest item of a batch had waited for it',
+  adoption_store_storage_queue_items: 'Items that were left to wait when the latest batch began',
+  adoption_store_rate_limit_degraded: 'Whether this process counts requests by itself',
+  adoption_store_rate_limit_degraded_seconds_total:
+    'Time during which this process counted requests by itself',
+  adoption_store_last_reload_successful: 'Whether the latest reload of --keys or --seed succeeded',
+  adoption_store_last_reload_success_timestamp_seconds: 'When the latest one that succeeded was',
+  adoption_store_build_info: 'The version of this package',
+  db_client_connection_count: 'Open connections to the database',
+  db_client_connection_pending_requests: 'Callers that wait for a connection',
+}
+type Name = keyof typeof HELP
+
+/** The metrics of this process. */
 export function createMetrics(notes: Pick<Notes, 'listen'>) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const meters = createMeters(registry)
+  const kinds = kindsIn(registry)
+  const meters = createMeters(kinds)
   const watched: Health[] = []
-  gaugeHealth(watched, [registry])
-  gaugeReloads(notes, [registry])
+  addHealth(watched, kinds)
+  addReloads(notes, kinds)
   const onExchange = (message: unknown) => countExchange(message as ExchangeMessage, meters)
   const onBatch = (message: unknown) => countBatch(message as BatchMessage, meters)
   subscribe('animal-adoption-store.exchange', onExchange)
@@ -43,7 +70,7 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
       events.on('pet.created', () => meters.created.inc())
       events.on('key.banned', () => meters.bans.inc())
       events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
-      if (connections) gaugeConnections(connections, [registry])
+      if (connections) addConnections(connections, kinds)
     },
     /** Answers `GET /metrics` and nothing else. */
     handler: withPages(NOTHING, new Map([[PATH, page]])),
@@ -54,55 +81,61 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
   }
 }
 
-function createMeters(registry: Registry) {
+type Kinds = ReturnType<typeof kindsIn>
+
+/** How to add a metric. */
+function kindsIn(registry: Registry) {
   const registers = [registry]
-  const counter = (what: string, help: string, ...labelNames: string[]) =>
-    new Counter({ name: `adoption_store_${what}_total`, help, labelNames, registers })
-  const histogram = (name: string, buckets: number[], help: string, ...labelNames: string[]) =>
-    new Histogram({ name, help, labelNames, buckets, registers })
-  const storage = 'adoption_store_storage'
-  const shadowed = 'Requests that were served only because of shadow mode'
-  const waits = 'How long the oldest item of a batch had waited for it'
-  const queues = 'Items that were left to wait when the latest batch began'
-  const requests = ['operation', 'http_request_method', 'http_response_status_code']
-  const rejections = counter('rejections', 'Responses with an Error body', 'code')
-  const shadow = counter('shadow_rejections', shadowed, 'code')
-  const failed = 'Operations that the storage failed'
-  const failures = counter('storage_failures', failed, 'operation')
-  // The first of them would not count as an increase otherwise.
-  for (const code of Object.keys(ERROR_STATUS)) rejections.inc({ code }, 0)
-  for (const code of LIMITED) shadow.inc({ code }, 0)
-  for (const operation of OPERATIONS) failures.inc({ operation }, 0)
+  const about = (name: Name, labelNames: readonly string[] = []) => {
+    return { name, help: HELP[name], labelNames, registers }
+  }
   return {
-    durations: histogram(
-      'http_server_request_duration_seconds',
-      SECONDS,
-      'Time until a response is decided',
-      ...requests,
-    ),
-    rejections,
-    created: counter('pets_created', 'Animals added'),
-    shadowed: shadow,
-    bans: counter('bans', 'Bans that began'),
-    failures,
-    batches: histogram(`${storage}_batch_items`, BATCH_ITEMS, 'Items of a batch', 'queue'),
-    batchDurations: histogram(
-      `${storage}_batch_duration_seconds`,
-      SECONDS,
-      'Time that the storage took for a batch',
-      'queue',
-    ),
-    waits: histogram(`${storage}_queue_wait_seconds`, SECONDS, waits, 'queue'),
-    queues: new Gauge({
-      name: `${storage}_queue_items`,
-      help: queues,
-      labelNames: ['queue'],
-      registers,
-    }),
+    counter: (name: Name, ...labels: string[]) => new Counter(about(name, labels)),
+    histogram: (name: Name, buckets: number[], ...labels: string[]) =>
+      new Histogram({ ...about(name, labels), buckets }),
+    /** @param read what it has come to */
+    sum: (name: Name, read: () => number) =>
+      new Counter({
+        ...about(name),
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      }),
+    gauge: (name: Name, ...labels: string[]) => new Gauge(about(name, labels)),
+    /** @param collect sets its value whenever it is asked for */
+    reading: (name: Name, collect: (gauge: Gauge) => Awaitable<void>, ...labels: string[]) =>
+      new Gauge({
+        ...about(name, labels),
+        collect() {
+          return collect(this)
+        },
+      }),
   }
 }
 
 type Meters = ReturnType<typeof createMeters>
+
+function createMeters({ counter, histogram, gauge }: Kinds) {
+  const labels = ['operation', 'http_request_method', 'http_response_status_code']
+  const meters = {
+    durations: histogram('http_server_request_duration_seconds', SECONDS, ...labels),
+    rejections: counter('adoption_store_rejections_total', 'code'),
+    shadowed: counter('adoption_store_shadow_rejections_total', 'code'),
+    created: counter('adoption_store_pets_created_total'),
+    bans: counter('adoption_store_bans_total'),
+    failures: counter('adoption_store_storage_failures_total', 'operation'),
+    items: histogram('adoption_store_storage_batch_items', BATCH_ITEMS, 'queue'),
+    batches: histogram('adoption_store_storage_batch_duration_seconds', SECONDS, 'queue'),
+    waits: histogram('adoption_store_storage_queue_wait_seconds', SECONDS, 'queue'),
+    queues: gauge('adoption_store_storage_queue_items', 'queue'),
+  }
+  // The first of them would not count as an increase otherwise.
+  for (const code of Object.keys(ERROR_STATUS)) meters.rejections.inc({ code }, 0)
+  for (const code of LIMITED) meters.shadowed.inc({ code }, 0)
+  for (const operation of OPERATIONS) meters.failures.inc({ operation }, 0)
+  return meters
+}
 
 function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
   const labels = {
@@ -119,8 +152,8 @@ function countExchange({ request, response, ms }: ExchangeMessage, meters: Meter
 }
 
 function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, meters: Meters): void {
-  meters.batches.observe({ queue }, items)
-  meters.batchDurations.observe({ queue }, ms / 1000)
+  meters.items.observe({ queue }, items)
+  meters.batches.observe({ queue }, ms / 1000)
   meters.waits.observe({ queue }, waitMs / 1000)
   meters.queues.set({ queue }, left)
 }
@@ -144,49 +177,26 @@ const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
 const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
 
-/** As they are when they are asked for. */
-function gaugeHealth(watched: readonly Health[], registers: Registry[]): void {
-  new Gauge({
-    name: 'adoption_store_storage_available',
-    help: 'Whether animals can be stored, as in /readyz',
-    registers,
-    async collect() {
-      const states = await Promise.all(watched.map(one => one.isAvailable()))
-      // Unknown while none is open yet.
-      this.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
-    },
+function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
+  reading('adoption_store_storage_available', async gauge => {
+    const states = await Promise.all(watched.map(one => one.isAvailable()))
+    // Unknown while none is open yet.
+    gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
   })
-  new Gauge({
-    name: 'adoption_store_rate_limit_degraded',
-    help: 'Whether this process counts requests by itself',
-    registers,
-    collect() {
-      this.set(Number(watched.some(one => one.isDegraded())))
-    },
-  })
-  new Counter({
-    name: 'adoption_store_rate_limit_degraded_seconds_total',
-    help: 'Time during which this process counted requests by itself',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(watched.reduce((sum, one) => sum + one.degradedMs() / 1000, 0))
-    },
-  })
-  const labelNames = ['version']
-  const help = 'The version of this package'
-  new Gauge({ name: 'adoption_store_build_info', help, labelNames, registers }).set(
-    { version: version() },
-    1,
+  reading('adoption_store_rate_limit_degraded', gauge =>
+    gauge.set(Number(watched.some(one => one.isDegraded()))),
   )
+  sum('adoption_store_rate_limit_degraded_seconds_total', () =>
+    watched.reduce((seconds, one) => seconds + one.degradedMs() / 1000, 0),
+  )
+  const setVersion = (gauge: Gauge) => gauge.set({ version: version() }, 1)
+  reading('adoption_store_build_info', setVersion, 'version')
 }
 
 /** As Prometheus does of its own configuration. The files of the start were valid. */
-function gaugeReloads(notes: Pick<Notes, 'listen'>, registers: Registry[]): void {
-  const gauge = (what: string, help: string) =>
-    new Gauge({ name: `adoption_store_last_reload_${what}`, help, registers })
-  const successful = gauge('successful', 'Whether the latest reload of --keys or --seed succeeded')
-  const at = gauge('success_timestamp_seconds', 'When the latest one that succeeded was')
+function addReloads(notes: Pick<Notes, 'listen'>, { gauge }: Kinds): void {
+  const successful = gauge('adoption_store_last_reload_successful')
+  const at = gauge('adoption_store_last_reload_success_timestamp_seconds')
   const onSuccess = () => {
     successful.set(1)
     at.setToCurrentTime()
@@ -198,24 +208,13 @@ function gaugeReloads(notes: Pick<Notes, 'listen'>, registers: Registry[]): void
   })
 }
 
-function gaugeConnections(connections: () => Connections, registers: Registry[]): void {
-  new Gauge({
-    name: 'db_client_connection_count',
-    help: 'Open connections to the database',
-    labelNames: ['db_client_connection_state'],
-    registers,
-    collect() {
-      const { open, idle } = connections()
-      this.set({ db_client_connection_state: 'used' }, open - idle)
-      this.set({ db_client_connection_state: 'idle' }, idle)
-    },
-  })
-  new Gauge({
-    name: 'db_client_connection_pending_requests',
-    help: 'Callers that wait for a connection',
-    registers,
-    collect() {
-      this.set(connections().waiting)
-    },
-  })
+function addConnections(connections: () => Connections, { reading }: Kinds): void {
+  const state = 'db_client_connection_state'
+  const setStates = (gauge: Gauge) => {
+    const { open, idle } = connections()
+    gauge.set({ [state]: 'used' }, open - idle)
+    gauge.set({ [state]: 'idle' }, idle)
+  }
+  reading('db_client_connection_count', setStates, state)
+  reading('db_client_connection_pending_requests', gauge => gauge.set(connections().waiting))
 }
