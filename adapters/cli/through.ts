@@ -32,19 +32,16 @@ export async function execThrough(
   )
   const observer = createObserver(judged, key === undefined ? [] : [key])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
-  const { code } = await runChild(words, environmentOf(proxy.url, key)).finally(proxy.close)
+  const variables = {
+    ...process.env,
+    ADOPTION_STORE_BASE_URL: proxy.url,
+    ...(key !== undefined && { ADOPTION_STORE_API_KEY: key }),
+    // Commands to another store would only mislead.
+    ADOPTION_STORE_CONTROL_URL: undefined,
+  }
+  const { code } = await runChild(words, variables).finally(proxy.close)
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
   process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
   return conclude({ code, report, untested }, { settings, words, given })
-}
-
-/** A key of another store, and commands to it, would only mislead. */
-function environmentOf(url: string, apiKey: string | undefined): NodeJS.ProcessEnv {
-  const { ADOPTION_STORE_CONTROL_URL: _, ...inherited } = process.env
-  return {
-    ...inherited,
-    ADOPTION_STORE_BASE_URL: url,
-    ...(apiKey !== undefined && { ADOPTION_STORE_API_KEY: apiKey }),
-  }
 }

@@ -1,27 +1,12 @@
 import { collectBody } from '../http/api-request.js'
 
-/** A call of `fetch`, as far as it can be read without changing it. */
-export interface Outgoing {
-  readonly url: URL
-  readonly method: string
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly signal: AbortSignal | undefined
-  /**
-   * Passes on the body, or the first MiB of it.
-   *
-   * @returns what to call `fetch` with
-   */
-  observe(sent: (body: Uint8Array) => void): Promise<FetchArguments>
-}
-
 type FetchArguments = Parameters<typeof globalThis.fetch>
 
 /** The API accepts no larger body; equal requests of other APIs rarely differ only beyond it. */
 const MOST_BYTES = 1_048_576
 
-/** Undefined for what `fetch` cannot send. */
-export function readOutgoing(...given: FetchArguments): Outgoing | undefined {
+/** A call of `fetch`, as far as it can be read without changing it. Undefined for what `fetch` cannot send. */
+export function readOutgoing(...given: FetchArguments) {
   const [input, init] = given
   const request = requestIn(input)
   try {
@@ -30,9 +15,15 @@ export function readOutgoing(...given: FetchArguments): Outgoing | undefined {
     return {
       url: new URL(request?.url ?? `${input}`, PAGE.location?.href),
       method: NORMALIZED.test(method) ? method.toUpperCase() : method,
+      /** Names in lower case. */
       headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
-      observe: sent => observeRequest(given, request, sent),
+      /**
+       * Passes on the body, or the first MiB of it.
+       *
+       * @returns what to call `fetch` with
+       */
+      observe: (sent: (body: Uint8Array) => void) => observeRequest(given, request, sent),
     }
   } catch {
     return undefined
