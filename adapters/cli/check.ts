@@ -1,5 +1,4 @@
 import { snapshotOf } from '../storage/pet-stream.js'
-import { note } from './output.js'
 import { withStops } from './stops.js'
 import { openToRead } from './stores.js'
 
@@ -10,8 +9,7 @@ import { openToRead } from './stores.js'
  */
 export async function check(name: string): Promise<number> {
   return withStops(async stops => {
-    const { problems, notes, ...opened } = await openToRead('check <store>', name, stops)
-    for (const text of notes) note(text)
+    const { problems, ...opened } = await openToRead('check <store>', name, stops)
     const found = (await opened.check?.()) ?? []
     const all = [...problems, ...found.map(problem => `${opened.name}: ${problem}`)]
     for (const problem of all) process.stderr.write(`${problem}\n`)

@@ -1,5 +1,5 @@
 import { UsageError } from './errors.js'
-import { createProgress, note } from './output.js'
+import { createProgress } from './output.js'
 import { withStops } from './stops.js'
 import { openStorage, openToRead } from './stores.js'
 
@@ -14,7 +14,6 @@ export async function copy(from: string, to: string): Promise<void> {
     const source = await openToRead('copy <from>', from, stops)
     const [problem] = source.problems
     if (problem !== undefined) throw new Error(problem)
-    for (const text of source.notes) note(text)
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
       const progress = createProgress()

@@ -37,8 +37,6 @@ export interface OpenStorage {
 export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
   /** What opening has found damaged, in a line each. */
   readonly problems: readonly string[]
-  /** What else to know before it is opened, in a line each. */
-  readonly notes: readonly string[]
 }
 
 /**
@@ -71,14 +69,14 @@ export async function openStorage(
  */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
-  if (!file) return { ...(await openStorage(flag, name, stops)), problems: [], notes: [] }
+  if (!file) return { ...(await openStorage(flag, name, stops)), problems: [] }
   const { kind, path } = file
   // Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
   if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
     throw new UsageError(`${path} does not exist`)
   }
   if (kind === 'json') return readJson(path)
-  return { ...(await openSqlite(path, stops, true)), problems: [], notes: [] }
+  return { ...(await openSqlite(path, stops, true)), problems: [] }
 }
 
 const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
@@ -154,12 +152,8 @@ async function openJsonFile(
 async function readJson(path: string): Promise<ReadStorage> {
   const { readJsonFile } = await import('../json-file/open.js')
   const { snapshot, problems, notes } = await readJsonFile(path)
-  return {
-    name: path,
-    stream: read => read(streamOf(snapshot)),
-    problems,
-    notes,
-  }
+  for (const text of notes) note(text)
+  return { name: path, stream: read => read(streamOf(snapshot)), problems }
 }
 
 async function openSqlite(path: string, stops: Stops, toRead = false): Promise<OpenStorage> {
