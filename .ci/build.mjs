@@ -36,7 +36,7 @@ async function build() {
   if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false
   await writeSchema()
   if (has('--modules')) return true
-  if (!(await allOf(['node .ci/commonjs.mjs']))) return false
+  if (!(await allOf(['node .ci/commonjs.mjs', 'node .ci/unpublished.mjs']))) return false
   writeFileSync(RESULT, version)
   return true
 }
