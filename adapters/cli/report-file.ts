@@ -1,6 +1,6 @@
 import * as z from '../../src/lib/zod.js'
+import { exchangeSchema } from '../exchanges/exchange.js'
 import type { JournalEntry } from '../exchanges/recorder.js'
-import { exchangeSchema } from '../test-double/snapshot.js'
 import type { Report } from '../verdict/report.js'
 import { findingSchema, type Plain, reportSchema, shownRequestSchema } from '../verdict/schema.js'
 

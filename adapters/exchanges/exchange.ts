@@ -1,10 +1,12 @@
 import type { ErrorCode } from '../../src/errors.js'
 import { mayRound } from '../../src/lib/int64.js'
+import { isString } from '../../src/lib/options.js'
+import * as z from '../../src/lib/zod.js'
 import type { Operation } from '../../src/pets/specification.js'
 import type { ApiResponse } from '../../src/protocol/api.js'
 import { hostRefusal } from '../http/api-request.js'
 import type { FaultKind } from './fault-kinds.js'
-import type { ReadRequest, SenderSeen } from './read-request.js'
+import { instant, type ReadRequest, SENDER, type SenderSeen } from './read-request.js'
 import {
   type Captured,
   decoded,
@@ -14,38 +16,44 @@ import {
   redactorOf,
 } from './redact.js'
 
-/** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
-export interface Exchange extends SenderSeen {
+const headers = z.readonly(z.record(z.string(), z.string()))
+
+export const exchangeSchema = z.object({
   /** 1, 2, 3 … in the order of arrival. */
-  readonly n: number
-  readonly at: number
+  n: z.int().check(z.minimum(1)),
+  at: instant,
   /** Null while there is no response, and when there never was one. */
-  readonly answeredAt: number | null
+  answeredAt: z.nullable(instant),
   /** The id of the API key, never the key; null without a valid one. */
-  readonly key: string | null
-  readonly operation: Operation | null
-  readonly method: string
-  readonly path: string
+  key: z.nullable(z.string()),
+  operation: z.nullable(z.custom<Operation>(isString.accepts)),
+  method: z.string(),
+  path: z.string(),
   /** The parameters that the specification knows, as sent. */
-  readonly query: string
+  query: z.string(),
   /** Path and query as sent; parameters that the specification does not know have no value. */
-  readonly url: string
-  readonly status: number | null
+  url: z.string(),
+  status: z.nullable(z.int()),
   /** That of the Error body. */
-  readonly code: ErrorCode | null
-  readonly requestHeaders: Readonly<Record<string, string>>
-  readonly headers: Readonly<Record<string, string>>
+  code: z.nullable(z.custom<ErrorCode>(isString.accepts)),
+  requestHeaders: headers,
+  headers,
   /** Null for an empty body. */
-  readonly requestBody: string | null
-  readonly body: string | null
+  requestBody: z.nullable(z.string()),
+  body: z.nullable(z.string()),
   /** Equal for equal requests: a hash of method, path, query and body. */
-  readonly requestDigest: string
+  requestDigest: z.string(),
   /** Names of query parameters and body fields that the specification does not know. */
-  readonly unknown: readonly string[]
+  unknown: z.readonly(z.array(z.string())),
   /** The fault that was injected. */
-  readonly fault: FaultKind | null
+  fault: z.nullable(z.custom<FaultKind>(isString.accepts)),
   /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
-  readonly storedAt?: string | undefined
+  storedAt: z.optional(z.string()),
+  ...SENDER,
+})
+
+/** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
+export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
   /** The stack of the call that sent it. Not enumerable: exchanges are the same with and without it. */
   readonly stack?: Error | undefined
 }

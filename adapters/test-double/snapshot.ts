@@ -1,12 +1,11 @@
-import { type ErrorCode, invalidRequest } from '../../src/errors.js'
+import { invalidRequest } from '../../src/errors.js'
 import { isObject } from '../../src/lib/options.js'
 import { isClockTime } from '../../src/lib/time.js'
 import * as z from '../../src/lib/zod.js'
 import { describeIssues, petSchema } from '../../src/pets/schema.js'
-import type { Operation } from '../../src/pets/specification.js'
 import { usedKeySchema } from '../../src/pets/used-key.js'
-import type { Exchange } from '../exchanges/exchange.js'
-import type { FaultKind } from '../exchanges/fault-kinds.js'
+import { exchangeSchema } from '../exchanges/exchange.js'
+import { instant } from '../exchanges/read-request.js'
 import { isScale } from './clock/clock.js'
 import type { ArmedFault } from './faults/fault.js'
 
@@ -43,9 +42,7 @@ export function checkSnapshot(value: Snapshot): Snapshot {
   throw invalidRequest(`Not a snapshot: ${describeIssues(parsed.error, value, 'it')}`)
 }
 
-const instant = z.number().check(z.minimum(-8.64e15), z.maximum(8.64e15))
 const count = z.int().check(z.minimum(0))
-const headers = z.record(z.string(), z.string())
 
 const usage = z.object({
   lastSeen: instant,
@@ -54,31 +51,6 @@ const usage = z.object({
   dayCount: count,
   bannedUntil: instant,
   banLevel: count,
-})
-
-export const exchangeSchema: z.ZodMiniType<Exchange> = z.object({
-  n: z.int().check(z.minimum(1)),
-  at: instant,
-  answeredAt: z.nullable(instant),
-  key: z.nullable(z.string()),
-  operation: z.nullable(z.custom<Operation>(isText)),
-  method: z.string(),
-  path: z.string(),
-  query: z.string(),
-  url: z.string(),
-  status: z.nullable(z.int()),
-  code: z.nullable(z.custom<ErrorCode>(isText)),
-  requestHeaders: headers,
-  headers,
-  requestBody: z.nullable(z.string()),
-  body: z.nullable(z.string()),
-  requestDigest: z.string(),
-  unknown: z.array(z.string()),
-  fault: z.nullable(z.custom<FaultKind>(isText)),
-  storedAt: z.optional(z.string()),
-  connection: z.nullable(z.int()),
-  sequential: z.boolean(),
-  overlap: z.enum(['none', 'key', 'connection']),
 })
 
 // The faults are checked where they are armed.
@@ -103,7 +75,3 @@ const snapshotSchema = z.object({
     connections: count,
   }),
 })
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
-}

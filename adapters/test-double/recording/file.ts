@@ -1,8 +1,10 @@
 import { parseJson } from '../../../src/lib/json.js'
+import { isObject, isString } from '../../../src/lib/options.js'
 import * as z from '../../../src/lib/zod.js'
 import { describeIssues, type NewPet, petSchema } from '../../../src/pets/schema.js'
-import type { Exchange } from '../../exchanges/exchange.js'
+import type { Operation } from '../../../src/pets/specification.js'
 import type { FaultKind } from '../../exchanges/fault-kinds.js'
+import { instant, SENDER } from '../../exchanges/read-request.js'
 import type { Fault } from '../faults/fault.js'
 import type { TakenFaults } from '../faults/faults.js'
 import type { NamedKey } from './names.js'
@@ -11,11 +13,10 @@ export const FORMAT = 'animal-adoption-store recording'
 export const VERSION = 1
 
 const id = z.int().check(z.minimum(1))
-const at = z.number().check(z.minimum(-8.64e15), z.maximum(8.64e15))
 const headers = z.record(z.string(), z.string())
 // A replay checks what is behind these names, as it does with that of a test.
 const key = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
-const json = z.custom<object>(isObject, 'must be an object')
+const json = z.custom<object>(isObject.accepts, 'must be an object')
 const keys = z.readonly(z.array(key))
 
 const refusal = z.object({ code: z.string(), message: z.string(), status: z.int(), headers })
@@ -33,21 +34,19 @@ const request = z.object({
   mount: z.optional(z.string()),
   /** Why an entry point could not read it. */
   refusal: z.optional(refusal),
-  connection: z.nullable(z.int()),
-  sequential: z.boolean(),
-  overlap: z.enum(['none', 'key', 'connection']),
+  ...SENDER,
 })
 
 /** A request arrives. */
 const send = z.object({
   do: z.literal('send'),
   id,
-  operation: z.nullable(z.custom<NonNullable<Exchange['operation']>>(isText)),
+  operation: z.nullable(z.custom<Operation>(isString.accepts)),
   /** The id of the key; null without a valid one. */
   key: z.nullable(z.string()),
   request,
   /** Faults that a schedule had for it, besides those that were armed. */
-  planned: z.optional(z.custom<TakenFaults>(isObject, 'must be an object')),
+  planned: z.optional(z.custom<TakenFaults>(isObject.accepts, 'must be an object')),
 })
 
 /** A response leaves. */
@@ -59,10 +58,10 @@ const answer = z.object({
   headers,
   body: z.string(),
   /** The fault that was injected. */
-  fault: z.optional(z.custom<FaultKind>(isText)),
+  fault: z.optional(z.custom<FaultKind>(isString.accepts)),
 })
 
-const fault = z.custom<Fault>(isObject, 'must be an object')
+const fault = z.custom<Fault>(isObject.accepts, 'must be an object')
 
 const stepAct = z.discriminatedUnion('do', [
   send,
@@ -92,8 +91,8 @@ const stepAct = z.discriminatedUnion('do', [
 const stepBase = z.object({
   /** 1, 2, 3 … */
   step: id,
-  /** Ms since the Unix epoch, by the clock of its world. */
-  at,
+  /** By the clock of its world. */
+  at: instant,
   /** The id of its world; absent outside of worlds. */
   world: z.optional(z.string()),
   /** A hash of the digest before, this step and the state after it. */
@@ -105,10 +104,10 @@ const recordingFile = z.object({
   version: z.literal(VERSION),
   begin: z.object({
     /** The options of `createTestDouble` that plain JSON can hold, without `apiKeys`. */
-    options: z.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object'),
+    options: z.custom<Readonly<Record<string, unknown>>>(isObject.accepts, 'must be an object'),
     keys,
-    /** Of the first clock: ms since the Unix epoch. */
-    at,
+    /** Of the first clock. */
+    at: instant,
     frozen: z.boolean(),
     /** A snapshot; null for a double that was new. */
     state: z.nullable(json),
@@ -171,15 +170,7 @@ function jsonOf(text: string, name: string): unknown {
   }
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === 'string'
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isNamedKey(value: unknown): boolean {
   const { name, id, plan } = Object(value) as Partial<NamedKey>
-  return [name, id, plan].every(isText)
+  return [name, id, plan].every(isString.accepts)
 }
