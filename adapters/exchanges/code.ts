@@ -1,9 +1,9 @@
-import { type ShownRequest, utf8Text } from './curl.js'
+import { type PlainRequest, utf8Text } from './curl.js'
 import { REDACTED } from './redact.js'
 
 /** JavaScript that sends the same request with `fetch`. The key is in `ADOPTION_STORE_API_KEY`. */
 export function fetchCodeOf(
-  { method, target, headers, body }: ShownRequest,
+  { method, target, headers, body }: PlainRequest,
   origin: string,
 ): string {
   const url = inJavaScript(origin + target)

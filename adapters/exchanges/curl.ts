@@ -1,7 +1,7 @@
 import { REDACTED } from './redact.js'
 
 /** A request without credentials. */
-export interface ShownRequest {
+export interface PlainRequest {
   readonly method: string
   /** Path and query as sent. */
   readonly target: string
@@ -26,7 +26,7 @@ export interface CurlStyle {
  * @param origin where to send it
  */
 export function curlOf(
-  { method, target, headers, body: given }: ShownRequest,
+  { method, target, headers, body: given }: PlainRequest,
   origin: string,
   { print, separator, isLoose }: CurlStyle = { print: '-sS', separator: ' ' },
 ): string {
@@ -43,7 +43,7 @@ export function curlOf(
 }
 
 /** Whether curl has to frame a body, even if it is empty. With `-I`, it sends any Content-Length. */
-function isFramed(method: string, headers: ShownRequest['headers']): boolean {
+function isFramed(method: string, headers: PlainRequest['headers']): boolean {
   if (headers['transfer-encoding'] !== undefined) return true
   return headers['content-length'] !== undefined && method !== 'HEAD'
 }
@@ -83,7 +83,7 @@ const LARGE_BODY = 1_024
 
 /** Keeps curl from adding headers that the request did not have. */
 function unsentHeaders(
-  headers: ShownRequest['headers'],
+  headers: PlainRequest['headers'],
   hasBody: boolean,
   size: number,
 ): readonly string[] {

@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { fetchCodeOf } from '../../adapters/exchanges/code.js'
-import type { ShownRequest } from '../../adapters/exchanges/curl.js'
+import type { PlainRequest } from '../../adapters/exchanges/curl.js'
 import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
 
 const KEY = 'k3y of $`"\' \\ length'
 const run = promisify(execFile)
 
-const REQUESTS: readonly ShownRequest[] = [
+const REQUESTS: readonly PlainRequest[] = [
   { method: 'GET', target: '/v1/pets?limit=3&status=sold', headers: {}, body: '' },
   request({ authorization: 'Bearer demo-free' }, '{"name":"Ada","categoryId":9223372036854775807}'),
   request({ authorization: 'Bearer REDACTED', 'x-a-b': `it's "quoted" \\ \${1} {x}` }, '{}'),
@@ -36,7 +36,7 @@ test('code - fetch cannot send a body with GET, and the code says so', () => {
 })
 
 async function assertSame(
-  codeOf: (request: ShownRequest, origin: string) => string,
+  codeOf: (request: PlainRequest, origin: string) => string,
   execute: (code: string) => Promise<void>,
 ): Promise<void> {
   await using recorder = await recordRequests()
@@ -58,7 +58,7 @@ async function assertSame(
   }
 }
 
-function request(headers: ShownRequest['headers'], body: ShownRequest['body']): ShownRequest {
+function request(headers: PlainRequest['headers'], body: PlainRequest['body']): PlainRequest {
   return { method: 'POST', target: '/v1/pets', headers, body }
 }
 
@@ -66,7 +66,7 @@ function headerOf({ headers }: RawRequest, name: string): string | undefined {
   return headers.find(([found]) => found === name)?.[1]
 }
 
-function latin1(body: ShownRequest['body']): string {
+function latin1(body: PlainRequest['body']): string {
   return Buffer.from(body).toString('latin1')
 }
 

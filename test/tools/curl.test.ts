@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { curlOf, type ShownRequest } from '../../adapters/exchanges/curl.js'
+import { curlOf, type PlainRequest } from '../../adapters/exchanges/curl.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createRandom, type Random } from '../crash/random.js'
 import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
@@ -126,7 +126,7 @@ async function runInBash(commands: readonly string[], cwd = tmpdir()): Promise<v
 }
 
 /** What a server should receive: the headers of the connection are curl's own. */
-function sentAs({ method, target, headers, body }: ShownRequest, origin: string): RawRequest {
+function sentAs({ method, target, headers, body }: PlainRequest, origin: string): RawRequest {
   const { host: _, ...own } = headers
   const bytes = latin1(body)
   const sent = { ...own, host: origin.slice('http://'.length) }
@@ -181,7 +181,7 @@ const BODIES = [
   'x'.repeat(2_000),
 ]
 
-function requestOf(random: Random): ShownRequest {
+function requestOf(random: Random): PlainRequest {
   const pick = <T>(from: readonly T[]) => from[random(from.length)] as T
   const headers = HEADERS.filter(() => random(3) === 0)
   const body =
