@@ -1,4 +1,5 @@
-import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api.js'
+import type { ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import { createNumbers } from '../exchanges/connections.js'
 import type { Answered } from '../exchanges/entry.js'
 import { codeOf } from '../exchanges/exchange.js'
 import { createLog } from '../exchanges/log.js'
@@ -39,8 +40,7 @@ const BURST = { requestsPerSecond: 1_000, kept: 20 }
 /** The latest exchanges with an API, and how many there were in each of the last seconds. */
 export function createActivity(world: ConsoleWorld) {
   const { last, find, since, add, trim } = createLog<Kept>(LIMITS)
-  const connections = new WeakMap<Connection, number>()
-  let numbered = 0
+  const numbers = createNumbers()
   const seconds: { readonly at: number; readonly counts: number[]; requests: number }[] = []
   return {
     isWatched: false,
@@ -64,7 +64,7 @@ export function createActivity(world: ConsoleWorld) {
       const request = withoutConnection(given, body)
       const keys = secretKeysOf(world)
       const { at: second, requests } = count(response, world.clock === Date.now ? at : Date.now())
-      const connection = numberOf(given.connection)
+      const connection = numbers.of(given.connection)
       add(
         { n: last() + 1, request, keys, response, at, ms, second, connection },
         (request.body?.length ?? 0) + response.body.length,
@@ -75,13 +75,6 @@ export function createActivity(world: ConsoleWorld) {
     /** The seconds from `at` on that had requests, oldest first. */
     traffic: (from: number): readonly Second[] =>
       seconds.filter(({ at }) => at >= from).map(({ at, counts }) => ({ at, counts: [...counts] })),
-  }
-
-  function numberOf(connection: Connection | undefined): number | null {
-    if (!connection) return null
-    const number = connections.get(connection) ?? ++numbered
-    connections.set(connection, number)
-    return number
   }
 
   /** @returns the second of real time, with its requests so far */

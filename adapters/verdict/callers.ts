@@ -1,4 +1,5 @@
 import type { Connection } from '../../src/protocol/api.js'
+import { createNumbers } from '../exchanges/connections.js'
 import type { Exchange } from '../exchanges/exchange.js'
 import type { Callers } from '../exchanges/recorder.js'
 import { MOST_REMEMBERED, remember } from './rules/rule.js'
@@ -19,8 +20,7 @@ interface Caller {
  */
 export function createCallers(numbered?: number): Callers {
   const callers = new Map<string, Caller>()
-  const numbers = new WeakMap<Connection, number>()
-  let connections = numbered ?? 0
+  const numbers = createNumbers(numbered)
 
   return {
     arrive(name, connection, isPipelined = false) {
@@ -33,7 +33,7 @@ export function createCallers(numbered?: number): Callers {
       caller.underWay.push(span)
       span?.use()
       return {
-        connection: numberOf(connection),
+        connection: numbers.of(connection),
         sequential: caller.isKnown && overlap === 'none' && isAfter(span, caller.last),
         overlap,
       }
@@ -47,14 +47,7 @@ export function createCallers(numbered?: number): Callers {
       caller.answered = span?.mark()
       caller.isKnown = true
     },
-    connections: () => connections,
-  }
-
-  function numberOf(connection: Connection | undefined): number | null {
-    if (!connection) return null
-    const number = numbers.get(connection) ?? ++connections
-    numbers.set(connection, number)
-    return number
+    connections: numbers.last,
   }
 }
 
