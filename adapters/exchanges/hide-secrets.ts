@@ -1,22 +1,19 @@
 /** A shorter secret would also match parts of innocent words. */
 export const SHORTEST_SECRET = 8
 
-/** Secrets to look for. However many there are, looking takes as long as the text. */
-export interface Secrets {
-  has(word: string): boolean
-  /** Replaces them wherever they occur, also percent-encoded or with JSON's escapes. */
-  hide(text: string, labelOf: (secret: string) => string): string
-}
+export type Secrets = ReturnType<typeof createSecrets>
 
-export function createSecrets(secrets: Iterable<string>): Secrets {
+/** Secrets to look for. However many there are, looking takes as long as the text. */
+export function createSecrets(secrets: Iterable<string>) {
   const known = new Set(secrets)
   known.delete('')
   const lengths = [...new Set([...known].map(({ length }) => length))].sort((a, b) => b - a)
   const firsts = new Set([...known].map(secret => secret.charCodeAt(0)))
 
   return {
-    has: word => known.has(word),
-    hide(text, labelOf) {
+    has: (word: string) => known.has(word),
+    /** Replaces them wherever they occur, also percent-encoded or with JSON's escapes. */
+    hide(text: string, labelOf: (secret: string) => string): string {
       if (known.size === 0) return text
       const found = secretsIn(text)
       const { plain, starts } = unescaped(text)

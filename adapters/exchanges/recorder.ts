@@ -63,21 +63,6 @@ export interface Call {
   readonly key: string | undefined
 }
 
-/** An exchange whose response is still to come. */
-export interface OpenExchange {
-  readonly n: number
-  /** The request's body, where it arrives after the headers. */
-  receive(body: Uint8Array): void
-  /** What is known of its sender. */
-  readonly seen: SenderSeen
-  /** As it is now, for an archive. */
-  source(): HarSource
-  /** Names the fault that was injected. */
-  note(fault: FaultKind): void
-  /** Records the response. */
-  end(response: ApiResponse): void
-}
-
 /** An exchange in the log: recorded here, or as a snapshot had it. */
 type Item = { readonly recorded: Recorded; plain: Plain | undefined } | Plain
 
@@ -89,6 +74,8 @@ interface Plain {
 }
 
 export type Recorder = ReturnType<typeof createRecorder>
+/** An exchange whose response is still to come. */
+export type OpenExchange = ReturnType<Recorder['begin']>
 
 /** The last exchanges with a service, in the order of arrival. */
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
@@ -104,7 +91,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
 
   return {
     /** Records a request as it arrives. */
-    begin(request: ReadRequest, { operation, key }: Call): OpenExchange {
+    begin(request: ReadRequest, { operation, key }: Call) {
       const { connection } = request
       const caller = key === undefined ? `${request.client}` : `key ${key}`
       const seen = request.seen ?? callers.arrive(caller, connection, request.pipelined)
@@ -125,17 +112,22 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       passOnDropped()
       return {
         n: recorded.n,
-        receive(body) {
+        /** The request's body, where it arrives after the headers. */
+        receive(body: Uint8Array): void {
           recorded.request = { ...recorded.request, body: new Uint8Array(body) }
           log.grow(recorded.n, body.length)
           passOnDropped()
         },
+        /** What is known of its sender. */
         seen,
+        /** As it is now, for an archive. */
         source: () => harSourceOf(recorded, pagination, origin),
-        note(fault) {
+        /** Names the fault that was injected. */
+        note(fault: FaultKind): void {
           recorded.fault = fault
         },
-        end(response) {
+        /** Records the response. */
+        end(response: ApiResponse): void {
           callers.leave(caller, connection)
           if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
           ended.push(recorded)
@@ -170,17 +162,12 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     /** How many exchanges were dropped because there were too many. */
     dropped: log.dropped,
     clear: log.clear,
-    dump(): JournalState {
-      const plains = log.since().map(plainOf)
-      const exchanges = Object.freeze(plains.map(({ exchange }) => exchange))
-      DUMPED.set(exchanges, plains)
-      return {
-        exchanges,
-        received: log.last(),
-        dropped: log.dropped(),
-        connections: callers.connections(),
-      }
-    },
+    dump: (): JournalState => ({
+      exchanges: shared(log.since().map(plainOf)),
+      received: log.last(),
+      dropped: log.dropped(),
+      connections: callers.connections(),
+    }),
   }
 
   /** What waits to be taken must not outlive what the log holds. */
@@ -200,6 +187,12 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
 
 /** What dumps consist of, so that a recorder can share it. */
 const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
+
+function shared(plains: readonly Plain[]): readonly Exchange[] {
+  const exchanges = Object.freeze(plains.map(({ exchange }) => exchange))
+  DUMPED.set(exchanges, plains)
+  return exchanges
+}
 
 function frozen(exchange: Exchange): Plain {
   const { url, requestHeaders, requestBody, headers, body, unknown } = exchange

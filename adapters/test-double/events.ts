@@ -62,21 +62,6 @@ export interface Observed extends PetSnapshot {
   readonly faults: readonly ArmedFault[]
 }
 
-/** What a double and its worlds tell those who record. */
-export interface EventLog {
-  readonly listeners: Set<(event: DoubleEvent) => void>
-  /** Called when a request arrives, a response leaves, or a wait begins. */
-  readonly activity: Set<() => void>
-  /** The id of the latest request. */
-  sent: number
-  /** How many requests have begun and not ended. */
-  open: number
-  /** How much has happened, with or without listeners. */
-  acts: number
-  /** How many worlds have been created. */
-  worlds: number
-}
-
 /** A request that a replay may have sent. */
 export interface ReplayableRequest extends ReadRequest {
   readonly replay?: {
@@ -92,13 +77,21 @@ export interface Track {
   readonly world: string | null
 }
 
-export function createEventLog(): EventLog {
+export type EventLog = ReturnType<typeof createEventLog>
+
+/** What a double and its worlds tell those who record. */
+export function createEventLog() {
   return {
-    listeners: new Set(),
-    activity: new Set(),
+    listeners: new Set<(event: DoubleEvent) => void>(),
+    /** Called when a request arrives, a response leaves, or a wait begins. */
+    activity: new Set<() => void>(),
+    /** The id of the latest request. */
     sent: 0,
+    /** How many requests have begun and not ended. */
     open: 0,
+    /** How much has happened, with or without listeners. */
     acts: 0,
+    /** How many worlds have been created. */
     worlds: 0,
   }
 }

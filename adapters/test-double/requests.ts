@@ -32,15 +32,6 @@ interface Time {
   readonly endDelays: () => void
 }
 
-/** The requests of one state. */
-export interface Requests {
-  handle(request: ReplayableRequest): Promise<ApiResponse>
-  /** Whether one is being handled that is not waiting for the clock. */
-  isBusy(): boolean
-  /** The state is over: requests in flight go on without delays. */
-  end(): void
-}
-
 interface Parts {
   readonly store: Store
   readonly now: () => number
@@ -51,16 +42,16 @@ interface Parts {
   readonly judge: () => void
 }
 
-/** Has the store answer requests, with the faults and delays that apply to them. */
+/** Has the store answer the requests of one state, with the faults and delays that apply to them. */
 export function createRequests(
   { track: { events }, time, watch }: RequestsOptions,
   { store, now, faults, journal, tell, judge }: Parts,
-): Requests {
+) {
   let underWay = 0
   let isOver = false
 
   return {
-    async handle(request) {
+    async handle(request: ReplayableRequest): Promise<ApiResponse> {
       const id = ++events.sent
       const { clock } = time
       events.open++
@@ -83,8 +74,10 @@ export function createRequests(
         change(-1)
       }
     },
+    /** Whether one is being handled that is not waiting for the clock. */
     isBusy: () => underWay > time.clock.delays(),
-    end() {
+    /** The state is over: requests in flight go on without delays. */
+    end(): void {
       isOver = true
     },
   }

@@ -4,17 +4,17 @@ import { toNewPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
-import { openStore, type Store, type StoreSettings } from '../../src/store.js'
-import { createRecorder, type Recorder, type RecorderOptions } from '../exchanges/recorder.js'
+import { openStore, type StoreSettings } from '../../src/store.js'
+import { createRecorder, type RecorderOptions } from '../exchanges/recorder.js'
 import { memoryRateLimits, memoryStorage } from '../memory.js'
 import { createCallers } from '../verdict/callers.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import type { ClockState } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
-import type { Act, ObservableState } from './events.js'
+import type { Act, Observed } from './events.js'
 import type { Fault } from './faults/fault.js'
-import { createFaults, type Faults } from './faults/faults.js'
-import { createRequests, type Requests, type RequestsOptions } from './requests.js'
+import { createFaults } from './faults/faults.js'
+import { createRequests, type RequestsOptions } from './requests.js'
 import { ownSnapshot, type Snapshot } from './snapshot.js'
 
 export interface StateOptions extends RequestsOptions {
@@ -30,32 +30,7 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
   readonly faults?: readonly Fault[] | undefined
 }
 
-/**
- * All mutable state of a double but its clock, created and replaced as a whole: a reset misses nothing
- * because it keeps nothing, and a request in flight ends in the state it began in.
- */
-export interface State extends ObservableState, Requests {
-  readonly store: Store
-  readonly faults: Faults
-  readonly journal: Recorder
-  readonly recording: Pick<Recording, 'report'>
-  readonly inspect: Inspect
-  /** Stores a pet without a request. */
-  insert(pet: NewPet): Pet
-  clearRequests(): void
-  /**
-   * Closes its part of the report since the start. Requests in flight are still added to it, and wait
-   * for no more delays.
-   *
-   * @param at where time stands still for them
-   */
-  end(at?: number): void
-  /** @param name to keep it by */
-  dump(name?: string): Promise<Snapshot>
-  digest(): Promise<string>
-  /** Tells those who record what has happened. */
-  tell(act: Act): void
-}
+export type State = ReturnType<typeof createState>
 
 /** A view of a state, for tools beside the double. */
 export interface Inspect {
@@ -64,12 +39,17 @@ export interface Inspect {
   animals(filter: PetFilter): Awaitable<readonly Pet[]>
 }
 
-/** @param record has the verdict listen */
+/**
+ * All mutable state of a double but its clock, created and replaced as a whole: a reset misses nothing
+ * because it keeps nothing, and a request in flight ends in the state it began in.
+ *
+ * @param record has the verdict listen
+ */
 export function createState(
   options: StateOptions,
   begin: Beginning,
   record: (source: Source) => Recording,
-): State {
+) {
   const { clock } = options.time
   let endedAt: number | undefined
   const now = () => endedAt ?? clock.instant()
@@ -101,7 +81,7 @@ export function createState(
   const recording = record({ now, restored: begin.journal, faults: faults.use, catchUp: judge })
   const requests = createRequests(options, { store, now, faults, journal, tell, judge })
 
-  const state: State = {
+  const state = {
     store,
     apiKeys,
     now,
@@ -109,33 +89,41 @@ export function createState(
     faults,
     journal,
     recording,
-    inspect: { usage: rateLimits.inspect, animals: storage.list },
+    inspect: { usage: rateLimits.inspect, animals: storage.list } as Inspect,
     handle: requests.handle,
     isBusy: requests.isBusy,
-    // A storage in memory answers synchronously.
-    insert: pet => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
-    end(at) {
+    /** Stores a pet without a request. A storage in memory answers synchronously. */
+    insert: (pet: NewPet) => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
+    /**
+     * Closes its part of the report since the start. Requests in flight are still added to it, and wait
+     * for no more delays.
+     *
+     * @param at where time stands still for them
+     */
+    end(at?: number): void {
       endedAt = at
       recording.end()
       requests.end()
     },
-    clearRequests() {
+    clearRequests(): void {
       recording.clear(journal.received())
       journal.clear()
     },
-    dump(name) {
+    /** @param name to keep it by */
+    dump(name?: string): Promise<Snapshot> {
       faults.keep()
       return dump(name)
     },
     observe,
     tell,
-    async digest() {
+    async digest(): Promise<string> {
       const counted = { now: now(), clock: clock.revision(), keys: apiKeys.list() }
       return digestOfState(await dump(), counted)
     },
   }
   return state
 
+  /** Tells those who record what has happened. */
   function tell(act: Act): void {
     const { events, world } = options.track
     events.acts++
@@ -149,7 +137,7 @@ export function createState(
     for (const exchange of ended) recording.see(exchange)
   }
 
-  function observe() {
+  function observe(): Observed {
     return {
       ...(storage.dump() as PetSnapshot),
       usage: rateLimits.dump() as RateLimitSnapshot,

@@ -1,11 +1,11 @@
 import { notFound } from '../../src/errors.js'
 import { check, isObject } from '../../src/lib/options.js'
+import type { ApiRequest } from '../../src/protocol/api.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
-import { createWorlds, type Worlds } from './control/worlds.js'
+import { createWorlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from './double.js'
 import type { TestDoubleOptions } from './options.js'
-import type { ServedHandler } from './servers.js'
 
 /**
  * Creates a store in memory, on a clock that is frozen unless an option says otherwise.
@@ -32,16 +32,11 @@ function copied<T>(faults: T): T {
 /** A snapshot with a full journal is larger than any animal. */
 const MAX_BODY_BYTES = 16 * 1_048_576
 
-export interface ControlHandler extends ServedHandler {
-  readonly worlds: Worlds
-  readonly token: string
-}
-
 /**
  * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
  * a `_control` of its own. The API itself stays as it is.
  */
-export function withControl(double: JudgedDouble, options: TestDoubleOptions): ControlHandler {
+export function withControl(double: JudgedDouble, options: TestDoubleOptions) {
   const { control } = options
   const token = typeof control === 'string' ? control : crypto.randomUUID()
   const worlds = createWorlds(options, double)
@@ -57,7 +52,7 @@ export function withControl(double: JudgedDouble, options: TestDoubleOptions): C
       double.endDelays()
       worlds.endDelays()
     },
-    async handle(request) {
+    async handle(request: ApiRequest) {
       const [, worldId, path] = TARGET.exec(request.path) ?? []
       const target = worldId === undefined ? double : worlds.find(worldId)
       if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))

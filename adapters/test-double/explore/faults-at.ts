@@ -14,21 +14,13 @@ export interface Shown {
   readonly answer: { readonly status: number; readonly length: number } | undefined
 }
 
-/** A fault, and those that nobody can tell from it at this request. */
-export interface Distinct {
-  readonly fault: Fault
-  readonly twins: readonly Fault[]
-}
-
-export interface FaultsAt {
-  /** By what the client receives, or by what is stored. */
-  readonly distinct: readonly Distinct[]
-  /** How many others are the same as one of them, or as none. */
-  readonly pruned: number
-}
-
-/** Which faults are worth a run of their own at a request. */
-export function faultsAt(request: Shown, faults: readonly Fault[]): FaultsAt {
+/**
+ * Which faults are worth a run of their own at a request.
+ *
+ * @returns those that differ in what the client receives or in what is stored, each with its twins,
+ *   which nobody can tell from it; and how many others are the same as one of them, or as none
+ */
+export function faultsAt(request: Shown, faults: readonly Fault[]) {
   const possible = faults.filter(fault => isFor(fault, request))
   const effective = possible.filter(fault => !isNoFault(fault, request))
   const late = storesNothing(request) ? effective.filter(isAfter) : []

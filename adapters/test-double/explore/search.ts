@@ -41,18 +41,7 @@ export interface Progress {
   readonly left: number
 }
 
-export interface Found<Failure> {
-  readonly runs: number
-  /** How many schedules were left out for a reason, each with all that begin with it. */
-  readonly pruned: number
-  /** Whether every schedule has run or was left out for a reason. */
-  readonly exhausted: boolean
-  readonly failures: readonly { readonly schedule: Schedule; readonly failure: Failure }[]
-  /** The first runs that passed although the work may not have noticed their faults, one for each note. */
-  readonly notes: readonly { readonly schedule: Schedule; readonly note: string }[]
-  /** Schedules with a request that never came, although a run had shown it. */
-  readonly unreached: readonly Schedule[]
-}
+export type Found<Failure> = Awaited<ReturnType<typeof search<Failure>>>
 
 export interface Candidate {
   readonly schedule: Schedule
@@ -72,7 +61,7 @@ interface Passed extends Candidate {
  * fault. So a schedule is extended only at requests behind its last one, and no schedule comes up
  * twice. One that contains a schedule that has failed is left out: its failure would not be minimal.
  */
-export async function search<Failure>(options: SearchOptions<Failure>): Promise<Found<Failure>> {
+export async function search<Failure>(options: SearchOptions<Failure>) {
   const { faults, depth, schedules, jobs = 1, run, onProgress, order } = options
   const failures: (Candidate & { readonly failure: Failure })[] = []
   const notes: (Candidate & { readonly note: string })[] = []
@@ -90,13 +79,17 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
   }
   return {
     runs,
+    /** How many schedules were left out for a reason, each with all that begin with it. */
     pruned,
+    /** Whether every schedule has run or was left out for a reason. */
     exhausted: !isCut && unreached.length === 0,
     failures: failures.toSorted(inOrder).map(({ schedule, failure }) => ({ schedule, failure })),
+    /** The first runs that passed although the work may not have noticed their faults, one for each note. */
     notes: notes
       .toSorted(inOrder)
       .filter(({ note }, at, all) => all.findIndex(one => one.note === note) === at)
       .map(({ schedule, note }) => ({ schedule, note })),
+    /** Schedules with a request that never came, although a run had shown it. */
     unreached: unreached.toSorted(inOrder).map(({ schedule }) => schedule),
   }
 
@@ -112,7 +105,7 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
   async function tryOne(candidate: Candidate): Promise<void> {
     const { schedule } = candidate
     left--
-    if (containsFailed(schedule)) {
+    if (contains(schedule, failed)) {
       pruned++
       return
     }
@@ -167,19 +160,19 @@ export async function search<Failure>(options: SearchOptions<Failure>): Promise<
     return count
   }
 
-  /** Every part of it that is smaller ran before, if it is possible at all. */
-  function containsFailed(schedule: Schedule): boolean {
-    if (failed.size === 0) return false
-    const texts = schedule.map(({ text }) => text)
-    for (let part = 1; part < 2 ** texts.length - 1; part++) {
-      if (failed.has(keyOf(texts.filter((_, at) => part & (1 << at))))) return true
-    }
-    return false
-  }
-
   function inOrder(one: Candidate, other: Candidate): number {
     return compare(rank(one, faults), rank(other, faults))
   }
+}
+
+/** Every part of it that is smaller ran before, if it is possible at all. */
+function contains(schedule: Schedule, failed: ReadonlySet<string>): boolean {
+  if (failed.size === 0) return false
+  const texts = schedule.map(({ text }) => text)
+  for (let part = 1; part < 2 ** texts.length - 1; part++) {
+    if (failed.has(keyOf(texts.filter((_, at) => part & (1 << at))))) return true
+  }
+  return false
 }
 
 /** Fewest faults first, then by the positions of the requests, then as the faults are listed. */

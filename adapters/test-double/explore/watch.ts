@@ -13,24 +13,10 @@ export interface Sent extends Shown {
   status: number | undefined
 }
 
-export interface Watched {
-  readonly watch: Watch
-  /** In the order of their arrival. */
-  readonly requests: readonly Sent[]
-  /** Whether there were more than `most`. */
-  isOver(): boolean
-  /** Whether every request of the schedule has arrived. */
-  isReached(): boolean
-  /** The requests of the schedule that have not. */
-  missing(): readonly string[]
-  /** Those that have arrived, and on which their fault had no effect: a 401 comes before a status. */
-  unaffected(): readonly Sent[]
-  /** What comes from now on is not of the run. */
-  end(): void
-}
+export type Watched = ReturnType<typeof watchRequests>
 
 /** Names the requests of a run, and gives those of the schedule their faults. */
-export function watchRequests(schedule: Schedule, most: number): Watched {
+export function watchRequests(schedule: Schedule, most: number) {
   const faults = new Map(schedule.map(({ point, fault }) => [point, fault]))
   const pointOf = createPoints()
   const requests: Sent[] = []
@@ -38,7 +24,7 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
   let [hasEnded, isOver] = [false, false]
 
   return {
-    watch({ operation, key }) {
+    watch: (({ operation, key }) => {
       if (hasEnded) return NOTHING
       // One that is too many is held, so that the work cannot go on for ever.
       if (requests.length === most) {
@@ -60,12 +46,18 @@ export function watchRequests(schedule: Schedule, most: number): Watched {
           if (isFaultless) sent.answer = { status, length: body.length }
         },
       }
-    },
-    requests,
+    }) satisfies Watch,
+    /** In the order of their arrival. */
+    requests: requests as readonly Sent[],
+    /** Whether there were more than `most`. */
     isOver: () => isOver,
+    /** Whether every request of the schedule has arrived. */
     isReached: () => faults.size === 0,
-    missing: () => [...faults.keys()],
-    unaffected: () => [...unaffected],
+    /** The requests of the schedule that have not. */
+    missing: (): readonly string[] => [...faults.keys()],
+    /** Those that have arrived, and on which their fault had no effect: a 401 comes before a status. */
+    unaffected: (): readonly Sent[] => [...unaffected],
+    /** What comes from now on is not of the run. */
     end() {
       hasEnded = true
     },

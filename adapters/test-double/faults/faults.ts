@@ -16,23 +16,7 @@ import {
 } from './fault.js'
 import { wholeText } from './text.js'
 
-export interface Faults {
-  /**
-   * Arms a fault, after those already armed.
-   *
-   * @throws OptionError
-   */
-  arm(fault: Fault): ArmedFault
-  /** The armed faults, with what is left of each. */
-  list(): readonly ArmedFault[]
-  /** Disarms those equal to a fault, such as one that `list` or `arm` has returned; by default all. */
-  clear(fault?: Fault): void
-  /** Takes what applies to this request: a delay, another fault, both, or undefined. */
-  take(call: Call, headers: RequestHeaders): TakenFaults | undefined
-  /** A snapshot has those that are armed, and may arm them again. */
-  keep(): void
-  readonly use: FaultUse
-}
+export type Faults = ReturnType<typeof createFaults>
 
 /** What goes wrong with one request. */
 export interface TakenFaults {
@@ -53,7 +37,7 @@ export function createFaults(
   begin: readonly (Fault | ArmedFault)[] = [],
   beginAt = now(),
   isWorld = false,
-): Faults {
+) {
   let armed: Armed[] = []
   /** Cleared, or used up by a request that got another response, such as 401. */
   const unfired = new Set<Armed>()
@@ -65,12 +49,20 @@ export function createFaults(
   }
 
   return {
-    arm: fault => arm(fault, 'test', now()),
-    list: () => armed.map(show),
-    clear(fault) {
+    /**
+     * Arms a fault, after those already armed.
+     *
+     * @throws OptionError
+     */
+    arm: (fault: Fault) => arm(fault, 'test', now()),
+    /** The armed faults, with what is left of each. */
+    list: (): readonly ArmedFault[] => armed.map(show),
+    /** Disarms those equal to a fault, such as one that `list` or `arm` has returned; by default all. */
+    clear(fault?: Fault): void {
       for (const one of armed) if (!fault || textOf(one.fault) === textOf(fault)) drop(one)
     },
-    take(call, headers) {
+    /** Takes what applies to this request: a delay, another fault, both, or undefined. */
+    take(call: Call, headers: RequestHeaders): TakenFaults | undefined {
       if (armed.length === 0) return undefined
       const request = { ...call, headers, at: now() }
       const ready = armed.filter(({ fault }) => matches(fault, request)).filter(isReady)
@@ -86,7 +78,8 @@ export function createFaults(
         },
       }
     },
-    keep() {
+    /** A snapshot has those that are armed, and may arm them again. */
+    keep(): void {
       for (const one of armed) one.isKept = true
     },
     use: {
@@ -101,7 +94,7 @@ export function createFaults(
             option: typeof source === 'string' ? undefined : source,
             isKept,
           })),
-    },
+    } satisfies FaultUse,
   }
 
   function arm(given: Fault | ArmedFault, source: Armed['source'], at: number): ArmedFault {

@@ -13,19 +13,10 @@ import { DEMO_KEYS } from '../demo-keys.js'
 /** A key as a recording has it: a replay uses its name in place of the key. */
 export type NamedKey = ApiKey & { readonly name: string }
 
-/** Names for API keys, which no file may hold. */
-export interface KeyNames {
-  /** Names the keys of a ring. Those with a name keep it. */
-  learn(ring: KeyRing): readonly NamedKey[]
-  /** Names the key that was just added to a ring. */
-  added(ring: KeyRing): NamedKey
-  /** The same value with names in place of keys. */
-  hide<T>(value: T): T
-  /** A request with names in place of keys, and without other credentials. */
-  request(request: ReadRequest, key: KnownKey | undefined): ReadRequest
-}
+export type KeyNames = ReturnType<typeof createKeyNames>
 
-export function createKeyNames(): KeyNames {
+/** Names for API keys, which no file may hold. */
+export function createKeyNames() {
   const names = new Map<KnownKey, string>()
   /** By the key itself. One that is known by its digest is added when it is used. */
   const byKey = new Map<string, string>()
@@ -33,13 +24,16 @@ export function createKeyNames(): KeyNames {
 
   return {
     learn,
-    added(ring) {
+    /** Names the key that was just added to a ring. */
+    added(ring: KeyRing): NamedKey {
       const before = new Set(names.keys())
       learn(ring)
       return named(ring.list().find(record => !before.has(record)) as KnownKey)
     },
-    hide: value => deep(value, hideText) as typeof value,
-    request(request, key) {
+    /** The same value with names in place of keys. */
+    hide: <T>(value: T) => deep(value, hideText) as T,
+    /** A request with names in place of keys, and without other credentials. */
+    request(request: ReadRequest, key: KnownKey | undefined): ReadRequest {
       const token = bearerToken(request.headers['authorization']) ?? ''
       if (key && !byKey.has(token)) nameKey(key, token)
       const hidden = withText(request, hideText)
@@ -50,6 +44,7 @@ export function createKeyNames(): KeyNames {
     },
   }
 
+  /** Names the keys of a ring. Those with a name keep it. */
   function learn(ring: KeyRing): readonly NamedKey[] {
     for (const key of ring.keys()) {
       const record = ring.find(key) as KnownKey

@@ -9,18 +9,11 @@ import type { Act, DoubleEvent, EventLog, ObservableState } from '../events.js'
 import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
-/** The steps that a double takes, from now on. */
-export interface StepLog {
-  readonly steps: readonly Step[]
-  /** Whether there were more than it keeps. */
-  readonly isFull: boolean
-  stop(): void
-}
-
 /** A longer run fills the memory. */
 const MOST = 100_000
 
-export function logSteps(events: EventLog, root: ObservableState, names: KeyNames): StepLog {
+/** The steps that a double takes, from now on. */
+export function logSteps(events: EventLog, root: ObservableState, names: KeyNames) {
   const steps: Step[] = []
   const current = new Map<string | null, ObservableState>([[null, root]])
   const observed = createObserver(names)
@@ -31,7 +24,8 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
   events.listeners.add(hear)
 
   return {
-    steps,
+    steps: steps as readonly Step[],
+    /** Whether there were more than it keeps. */
     get isFull() {
       return isFull
     },
