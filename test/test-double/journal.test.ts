@@ -300,10 +300,8 @@ test('journal - a caller is a key: a request in flight says nothing of another k
   await get('demo-pro')
   double.clock.advance(1)
   await waiting
-  assert.deepEqual(
-    double.requests().map(({ sequential }) => sequential),
-    [true, true],
-  )
+  const sequential = double.requests().map(({ sequential }) => sequential)
+  assert.deepEqual(sequential, [true, true])
 })
 
 test('journal - toCurl shows no secret, and has the address of the double', async () => {

@@ -118,10 +118,8 @@ test('recording - replays up to the given step, even in the middle of a request'
   const late = get(double, 'pets')
   await double.run(() => late)
   const opened = await openRecording(await recording.json())
-  assert.deepEqual(
-    opened.steps.map(step => step.do),
-    ['arm', 'send', 'run', 'answer'],
-  )
+  const done = opened.steps.map(step => step.do)
+  assert.deepEqual(done, ['arm', 'send', 'run', 'answer'])
   const { double: replayed } = await opened.replay({ until: 2 })
   const [exchange] = replayed.requests()
   assert.deepEqual([exchange?.status, exchange?.answeredAt], [null, null])
@@ -140,10 +138,8 @@ test('recording - what happens to a request after a reset is left out', async ()
   double.reset()
   await late
   const opened = await openRecording(await recording.json())
-  assert.deepEqual(
-    opened.steps.map(step => step.do),
-    ['arm', 'send', 'reset'],
-  )
+  const done = opened.steps.map(step => step.do)
+  assert.deepEqual(done, ['arm', 'send', 'reset'])
   const { double: replayed, difference } = await opened.replay()
   assert.deepEqual([difference, replayed.requests()], [undefined, []])
   await replayed.record()
