@@ -1,10 +1,8 @@
 import { DOORS } from '../support/doors.js'
 import { protocolSuite } from './checks/suite.js'
-import { verifiedSuite } from './checks/verified.js'
 
 for (const [name, open] of Object.entries(DOORS)) {
   protocolSuite(name, open)
-  verifiedSuite(name, open)
   protocolSuite(`${name} over ports that take their time`, open, undefined, later)
 }
 

@@ -3,14 +3,23 @@ import type { ErrorCode, Store, StoreOptions } from '../../../src/index.js'
 import { T0 } from '../../limits/rate-limit-vectors.js'
 import type { Reply, Send } from '../../support/doors.js'
 
-/** One documented behaviour, under a permanent id. */
-export interface Check {
-  /** An id from the decisions in `src/protocol/README.md`, or its own. */
-  readonly id: string
-  readonly behaviour: string
-  /** Added to the options of the fixture. */
-  readonly options?: () => Partial<StoreOptions>
-  run(subject: Subject): Promise<void>
+/**
+ * Documented behaviours, as `id - behaviour`: a permanent id from the decisions in
+ * `src/protocol/README.md`, or one of its own.
+ */
+export type Checks = Readonly<Record<string, Run | Check>>
+
+type Run = (subject: Subject) => Promise<void>
+
+/** One that needs options beside those of the fixture. */
+interface Check {
+  readonly options: () => Partial<StoreOptions>
+  readonly run: Run
+}
+
+/** Checks that need the same options. */
+export function withOptions(options: Check['options'], checks: Record<string, Run>): Checks {
+  return Object.fromEntries(Object.entries(checks).map(([name, run]) => [name, { options, run }]))
 }
 
 /** A store at T0 behind an adapter, with a key of each kind. */

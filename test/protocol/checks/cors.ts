@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, demoHeaders, post } from './check.js'
+import { assertError, type Checks, demoHeaders, post } from './check.js'
 
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, Allow, Location, Date'
@@ -9,24 +9,18 @@ const NOT_EXPOSED =
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }
 
 /** Access from pages of other origins. */
-export const corsChecks: readonly Check[] = [
-  {
-    id: 'cors',
-    behaviour: 'off: no CORS headers, and a preflight is an ordinary OPTIONS request',
-    async run({ send }) {
-      const { headers } = await send({
-        path: '/v1/pets',
-        headers: { origin: 'https://example.org' },
-      })
-      assert.deepEqual(headers, demoHeaders(999, 2))
-      const preflight = { method: 'OPTIONS', path: '/v1/pets', headers: PREFLIGHT }
-      assertError(await send(preflight), 405, 'method_not_allowed')
-      assertError(await send({ ...preflight, key: undefined }), 401, 'unauthorized')
-    },
+export const corsChecks: Checks = {
+  async 'cors - off: no CORS headers, and a preflight is an ordinary OPTIONS request'({ send }) {
+    const { headers } = await send({
+      path: '/v1/pets',
+      headers: { origin: 'https://example.org' },
+    })
+    assert.deepEqual(headers, demoHeaders(999, 2))
+    const preflight = { method: 'OPTIONS', path: '/v1/pets', headers: PREFLIGHT }
+    assertError(await send(preflight), 405, 'method_not_allowed')
+    assertError(await send({ ...preflight, key: undefined }), 401, 'unauthorized')
   },
-  {
-    id: 'cors',
-    behaviour: 'on: a preflight is 204, without a key and outside the quota',
+  'cors - on: a preflight is 204, without a key and outside the quota': {
     options: () => ({ cors: true }),
     async run({ send }) {
       for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nope']) {
@@ -51,9 +45,7 @@ export const corsChecks: readonly Check[] = [
       }
     },
   },
-  {
-    id: 'cors',
-    behaviour: 'on: pages of any origin can read every other response',
+  'cors - on: pages of any origin can read every other response': {
     options: () => ({ cors: true, standardHeaders: 'draft-11', deprecatedAt: 0 }),
     async run({ send }) {
       const origin = 'https://example.org'
@@ -90,4 +82,4 @@ export const corsChecks: readonly Check[] = [
       }
     },
   },
-]
+}

@@ -2,35 +2,29 @@ import assert from 'node:assert/strict'
 import { memoryStorage } from '../../../adapters/memory.js'
 import { ERROR_STATUS, type ErrorCode, type PetStorage } from '../../../src/index.js'
 import type { Reply } from '../../support/doors.js'
-import { assertError, type Check, demoHeaders, post } from './check.js'
+import { assertError, type Checks, demoHeaders, post } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
 /** Failures of the host, and the list of all codes. */
-export const failureChecks: readonly Check[] = [
-  {
-    id: 'errors.codes',
-    behaviour: 'the list is closed, and each code has one status',
-    async run() {
-      assert.deepEqual(ERROR_STATUS, {
-        invalid_request: 400,
-        unauthorized: 401,
-        not_found: 404,
-        method_not_allowed: 405,
-        gone: 410,
-        payload_too_large: 413,
-        unsupported_media_type: 415,
-        idempotency_key_reused: 422,
-        rate_limit_exceeded: 429,
-        api_key_banned: 429,
-        internal_error: 500,
-        storage_unavailable: 503,
-      } satisfies Record<ErrorCode, number>)
-    },
+export const failureChecks: Checks = {
+  async 'errors.codes - the list is closed, and each code has one status'() {
+    assert.deepEqual(ERROR_STATUS, {
+      invalid_request: 400,
+      unauthorized: 401,
+      not_found: 404,
+      method_not_allowed: 405,
+      gone: 410,
+      payload_too_large: 413,
+      unsupported_media_type: 415,
+      idempotency_key_reused: 422,
+      rate_limit_exceeded: 429,
+      api_key_banned: 429,
+      internal_error: 500,
+      storage_unavailable: 503,
+    } satisfies Record<ErrorCode, number>)
   },
-  {
-    id: 'errors.body',
-    behaviour: 'code, message and status; the details of unknown errors are not exposed',
+  'errors.body - code, message and status; the details of unknown errors are not exposed': {
     options: () => ({
       // A storage that breaks its contract: the details stay private.
       storage: {
@@ -46,9 +40,7 @@ export const failureChecks: readonly Check[] = [
       assert.deepEqual(reply, { status: 500, headers: demoHeaders(999, body.length), body })
     },
   },
-  {
-    id: 'storage.failure',
-    behaviour: '503, nothing visible, and the next request may succeed',
+  'storage.failure - 503, nothing visible, and the next request may succeed': {
     options: () => ({ storage: failingOnce('insert', 'find', 'list') }),
     async run({ send }) {
       const message = 'The storage is temporarily unavailable; try again later.'
@@ -64,7 +56,7 @@ export const failureChecks: readonly Check[] = [
       assert.equal((await send({ path: '/v1/pets/1' })).status, 200)
     },
   },
-]
+}
 
 /** Every method rejects its first call and does nothing. */
 function failingOnce(...methods: ('insert' | 'find' | 'list')[]): PetStorage {

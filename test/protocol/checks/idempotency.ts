@@ -1,28 +1,23 @@
 import assert from 'node:assert/strict'
 import { T0 } from '../../limits/rate-limit-vectors.js'
 import type { Reply } from '../../support/doors.js'
-import { assertError, type Check, demoHeaders, listOf, petOf, post } from './check.js'
+import { assertError, type Checks, demoHeaders, listOf, petOf, post, withOptions } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 const options = () => ({ idempotency: { ttlMs: 60_000 } })
 
 /** `Idempotency-Key` on `createPet` (draft-ietf-httpapi-idempotency-key-header-07). */
-export const idempotencyChecks: readonly Check[] = [
-  {
-    id: 'idempotency',
-    behaviour: 'off by default: the header is ignored, even a malformed one',
-    async run({ send }) {
-      const first = await send(post(REX, { 'idempotency-key': '"k"' }))
-      const second = await send(post(REX, { 'idempotency-key': '"k"' }))
-      const third = await send(post(REX, { 'idempotency-key': '"' }))
-      assert.deepEqual([first, second, third].map(idOf), [1, 2, 3])
-    },
+export const idempotencyChecks: Checks = {
+  async 'idempotency - off by default: the header is ignored, even a malformed one'({ send }) {
+    const first = await send(post(REX, { 'idempotency-key': '"k"' }))
+    const second = await send(post(REX, { 'idempotency-key': '"k"' }))
+    const third = await send(post(REX, { 'idempotency-key': '"' }))
+    assert.deepEqual([first, second, third].map(idOf), [1, 2, 3])
   },
-  {
-    id: 'idempotency',
-    behaviour: 'the same create again gets the first answer, marked, for one request of quota',
-    options,
-    async run({ send }) {
+  ...withOptions(options, {
+    async 'idempotency - the same create again gets the first answer, marked, for one request of quota'({
+      send,
+    }) {
       const body = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
       const first = await send(post(REX, { 'idempotency-key': '"k"' }))
       const headers = { ...demoHeaders(999, 57), location: '/v1/pets/1' }
@@ -38,12 +33,7 @@ export const idempotencyChecks: readonly Check[] = [
       assert.deepEqual(other, { status: 201, headers: replayed, body })
       assert.equal(listOf(await send({ path: '/v1/pets' })).length, 1)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'the same key with another animal is 422 idempotency_key_reused',
-    options,
-    async run({ send }) {
+    async 'idempotency - the same key with another animal is 422 idempotency_key_reused'({ send }) {
       await send(post(REX, { 'idempotency-key': 'k' }))
       for (const other of [
         { ...REX, name: 'rex' },
@@ -55,42 +45,22 @@ export const idempotencyChecks: readonly Check[] = [
       }
       assert.equal(listOf(await send({ path: '/v1/pets' })).length, 1)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'creates without a key are never compared',
-    options,
-    async run({ send }) {
+    async 'idempotency - creates without a key are never compared'({ send }) {
       assert.equal(idOf(await send(post(REX))), 1)
       assert.equal(idOf(await send(post(REX))), 2)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'keys belong to the API key that sent them',
-    options,
-    async run({ send }) {
+    async 'idempotency - keys belong to the API key that sent them'({ send }) {
       const headers = { 'idempotency-key': 'k' }
       assert.equal(idOf(await send(post(REX, headers))), 1)
       assert.equal(idOf(await send({ ...post(REX, headers), key: 'tiny' })), 2)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'two at the same time store one animal, and both get it',
-    options,
-    async run({ send }) {
+    async 'idempotency - two at the same time store one animal, and both get it'({ send }) {
       const create = () => send(post(REX, { 'idempotency-key': 'k' }))
       const replies = await Promise.all([create(), create(), create()])
       assert.deepEqual(replies.map(idOf), [1, 1, 1])
       assert.equal(replies.filter(({ headers }) => headers['idempotent-replayed']).length, 2)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'a refused create is not remembered',
-    options,
-    async run({ send }) {
+    async 'idempotency - a refused create is not remembered'({ send }) {
       const headers = { 'idempotency-key': 'k' }
       const refused = [
         await send(post({ name: 'Rex' }, headers)),
@@ -107,12 +77,7 @@ export const idempotencyChecks: readonly Check[] = [
       assert.deepEqual([created.status, idOf(created)], [201, 1])
       assert.equal(created.headers['idempotent-replayed'], undefined)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'a create refused with 429 is not remembered',
-    options,
-    async run({ send, setClock }) {
+    async 'idempotency - a create refused with 429 is not remembered'({ send, setClock }) {
       const create = () => send({ ...post(REX, { 'idempotency-key': 'k' }), key: 'tiny' })
       await send({ path: '/v1/pets', key: 'tiny' })
       assert.equal((await create()).status, 429)
@@ -120,12 +85,7 @@ export const idempotencyChecks: readonly Check[] = [
       const created = await create()
       assert.deepEqual([created.status, created.headers['idempotent-replayed']], [201, undefined])
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'after ttlMs the key is free',
-    options,
-    async run({ send, setClock }) {
+    async 'idempotency - after ttlMs the key is free'({ send, setClock }) {
       const create = () => send(post(REX, { 'idempotency-key': 'k' }))
       assert.equal(idOf(await create()), 1)
       setClock(T0 + 59_999)
@@ -133,12 +93,9 @@ export const idempotencyChecks: readonly Check[] = [
       setClock(T0 + 60_000)
       assert.equal(idOf(await create()), 2)
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'a key is a Structured Field string or a bare token of 1 to 255 characters',
-    options,
-    async run({ send }) {
+    async 'idempotency - a key is a Structured Field string or a bare token of 1 to 255 characters'({
+      send,
+    }) {
       const keys = [
         '"a b"',
         '"a\\"\\\\"',
@@ -184,10 +141,8 @@ export const idempotencyChecks: readonly Check[] = [
         assertError(reply, 400, 'invalid_request', message)
       }
     },
-  },
-  {
-    id: 'idempotency',
-    behaviour: 'the header of a replay is exposed to browsers',
+  }),
+  'idempotency - the header of a replay is exposed to browsers': {
     options: () => ({ ...options(), cors: true }),
     async run({ send }) {
       const origin = 'https://example.org'
@@ -195,7 +150,7 @@ export const idempotencyChecks: readonly Check[] = [
       assert.match(headers['access-control-expose-headers'] ?? '', /, Idempotent-Replayed$/)
     },
   },
-]
+}
 
 function idOf(reply: Reply): number {
   return petOf(reply).id

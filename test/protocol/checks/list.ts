@@ -1,86 +1,60 @@
 import assert from 'node:assert/strict'
-import { assertError, type Check, demoHeaders, listOf, type Subject } from './check.js'
+import { assertError, type Checks, demoHeaders, listOf, type Subject } from './check.js'
 
 /** `listPets` (spec §4.1). */
-export const listChecks: readonly Check[] = [
-  {
-    id: 'listPets.answer',
-    behaviour: 'an empty store returns an empty array',
-    async run({ send }) {
-      const reply = await send({ path: '/v1/pets' })
-      assert.deepEqual(reply, { status: 200, headers: demoHeaders(999, 2), body: '[]' })
-    },
+export const listChecks: Checks = {
+  async 'listPets.answer - an empty store returns an empty array'({ send }) {
+    const reply = await send({ path: '/v1/pets' })
+    assert.deepEqual(reply, { status: 200, headers: demoHeaders(999, 2), body: '[]' })
   },
-  {
-    id: 'list.order',
-    behaviour: 'sorted by ascending id, whatever the status',
-    async run(subject) {
-      await fill(subject, 12)
-      assert.deepEqual(await ids(subject, ''), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
-      assert.deepEqual(await ids(subject, '?status=pending&limit=3'), [2, 5, 8])
-    },
+  async 'list.order - sorted by ascending id, whatever the status'(subject) {
+    await fill(subject, 12)
+    assert.deepEqual(await ids(subject, ''), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    assert.deepEqual(await ids(subject, '?status=pending&limit=3'), [2, 5, 8])
   },
-  {
-    id: 'list.limit',
-    behaviour: '20 by default, otherwise 1 to 100',
-    async run(subject) {
-      await fill(subject, 120)
-      assert.equal((await ids(subject, '')).length, 20)
-      for (const limit of [1, 2, 99, 100]) {
-        assert.equal((await ids(subject, `?limit=${limit}`)).length, limit)
-      }
-      assert.equal((await ids(subject, '?limit=007')).length, 7)
-      assert.equal((await ids(subject, '?%6Cimit=%35')).length, 5)
-    },
+  async 'list.limit - 20 by default, otherwise 1 to 100'(subject) {
+    await fill(subject, 120)
+    assert.equal((await ids(subject, '')).length, 20)
+    for (const limit of [1, 2, 99, 100]) {
+      assert.equal((await ids(subject, `?limit=${limit}`)).length, limit)
+    }
+    assert.equal((await ids(subject, '?limit=007')).length, 7)
+    assert.equal((await ids(subject, '?%6Cimit=%35')).length, 5)
   },
-  {
-    id: 'list.limit',
-    behaviour: 'anything but digits from 1 to 100, once, is 400',
-    async run({ send }) {
-      const wrong = '0 101 -1 +1 1.0 1e1 0x7 20abc abc %20%35 5%20 ٣ 1,2 9007199254740993 null'
-      for (const limit of [...wrong.split(' '), '', '%', '%zz', '9'.repeat(400)]) {
-        const reply = await send({ path: `/v1/pets?limit=${encodeURI(limit).replace('%25', '%')}` })
-        assertError(reply, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
-      }
-      for (const query of ['limit=5&limit=5', 'limit=5&status=sold&%6cimit=6', 'limit&limit']) {
-        const reply = await send({ path: `/v1/pets?${query}` })
-        assertError(reply, 400, 'invalid_request', '`limit` must be given once')
-      }
-      const bare = await send({ path: '/v1/pets?limit' })
-      assertError(bare, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
-    },
+  async 'list.limit - anything but digits from 1 to 100, once, is 400'({ send }) {
+    const wrong = '0 101 -1 +1 1.0 1e1 0x7 20abc abc %20%35 5%20 ٣ 1,2 9007199254740993 null'
+    for (const limit of [...wrong.split(' '), '', '%', '%zz', '9'.repeat(400)]) {
+      const reply = await send({ path: `/v1/pets?limit=${encodeURI(limit).replace('%25', '%')}` })
+      assertError(reply, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
+    }
+    for (const query of ['limit=5&limit=5', 'limit=5&status=sold&%6cimit=6', 'limit&limit']) {
+      const reply = await send({ path: `/v1/pets?${query}` })
+      assertError(reply, 400, 'invalid_request', '`limit` must be given once')
+    }
+    const bare = await send({ path: '/v1/pets?limit' })
+    assertError(bare, 400, 'invalid_request', '`limit` must be an integer from 1 to 100')
   },
-  {
-    id: 'list.status',
-    behaviour: 'exactly one of the three values, once',
-    async run(subject) {
-      await fill(subject, 6)
-      assert.deepEqual(await ids(subject, '?status=available'), [3, 6])
-      assert.deepEqual(await ids(subject, '?status=pending'), [2, 5])
-      assert.deepEqual(await ids(subject, '?status=sold'), [1, 4])
-      const message = '`status` must be one of available, pending, sold'
-      for (const status of ['', 'Sold', 'sold,pending', 'sold%20', 'constructor', '__proto__']) {
-        const reply = await subject.send({ path: `/v1/pets?status=${status}` })
-        assertError(reply, 400, 'invalid_request', message)
-      }
-      const twice = await subject.send({ path: '/v1/pets?status=sold&status=sold' })
-      assertError(twice, 400, 'invalid_request', '`status` must be given once')
-    },
+  async 'list.status - exactly one of the three values, once'(subject) {
+    await fill(subject, 6)
+    assert.deepEqual(await ids(subject, '?status=available'), [3, 6])
+    assert.deepEqual(await ids(subject, '?status=pending'), [2, 5])
+    assert.deepEqual(await ids(subject, '?status=sold'), [1, 4])
+    const message = '`status` must be one of available, pending, sold'
+    for (const status of ['', 'Sold', 'sold,pending', 'sold%20', 'constructor', '__proto__']) {
+      const reply = await subject.send({ path: `/v1/pets?status=${status}` })
+      assertError(reply, 400, 'invalid_request', message)
+    }
+    const twice = await subject.send({ path: '/v1/pets?status=sold&status=sold' })
+    assertError(twice, 400, 'invalid_request', '`status` must be given once')
   },
-  {
-    id: 'list.pagination',
-    behaviour: 'off: no Link header, and `after` is ignored as unknown',
-    async run(subject) {
-      await fill(subject, 30)
-      const { headers } = await subject.send({ path: '/v1/pets?limit=5' })
-      assert.equal(headers['link'], undefined)
-      assert.equal((await ids(subject, '?after=10'))[0], 1)
-      assert.equal((await ids(subject, '?after=x&after=y'))[0], 1)
-    },
+  async 'list.pagination - off: no Link header, and `after` is ignored as unknown'(subject) {
+    await fill(subject, 30)
+    const { headers } = await subject.send({ path: '/v1/pets?limit=5' })
+    assert.equal(headers['link'], undefined)
+    assert.equal((await ids(subject, '?after=10'))[0], 1)
+    assert.equal((await ids(subject, '?after=x&after=y'))[0], 1)
   },
-  {
-    id: 'list.pagination',
-    behaviour: 'on: the links visit every animal once, and the last page has none',
+  'list.pagination - on: the links visit every animal once, and the last page has none': {
     options: () => ({ pagination: true }),
     async run(subject) {
       await fill(subject, 45)
@@ -108,9 +82,7 @@ export const listChecks: readonly Check[] = [
       assert.equal(first.headers['link'], link)
     },
   },
-  {
-    id: 'list.pagination',
-    behaviour: 'on: `after` is digits, once; beyond the last animal the page is empty',
+  'list.pagination - on: `after` is digits, once; beyond the last animal the page is empty': {
     options: () => ({ pagination: true }),
     async run(subject) {
       await fill(subject, 3)
@@ -127,16 +99,12 @@ export const listChecks: readonly Check[] = [
       assertError(twice, 400, 'invalid_request', '`after` must be given once')
     },
   },
-  {
-    id: 'query.unknown',
-    behaviour: 'unknown parameters are ignored',
-    async run(subject) {
-      await fill(subject, 2)
-      const query = '?offset=1&page=9&Limit=x&&=&=5&%&limit[]=3&__proto__=1&constructor=2'
-      assert.deepEqual(await ids(subject, query), [1, 2])
-    },
+  async 'query.unknown - unknown parameters are ignored'(subject) {
+    await fill(subject, 2)
+    const query = '?offset=1&page=9&Limit=x&&=&=5&%&limit[]=3&__proto__=1&constructor=2'
+    assert.deepEqual(await ids(subject, query), [1, 2])
   },
-]
+}
 
 async function ids({ send }: Subject, query: string): Promise<number[]> {
   return listOf(await send({ path: `/v1/pets${query}` })).map(({ id }) => id)

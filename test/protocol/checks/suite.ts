@@ -6,7 +6,7 @@ import { T0 } from '../../limits/rate-limit-vectors.js'
 import type { Door, Reply, Send } from '../../support/doors.js'
 import { authChecks } from './auth.js'
 import { bodyChecks } from './body.js'
-import type { Check } from './check.js'
+import type { Checks } from './check.js'
 import { corsChecks } from './cors.js'
 import { createChecks } from './create.js'
 import { failureChecks } from './failures.js'
@@ -17,7 +17,7 @@ import { listChecks } from './list.js'
 import { routeChecks } from './route.js'
 
 /** Every behaviour that clients can observe. */
-export const CHECKS: readonly Check[] = [
+export const CHECKS: Checks = {
   ...listChecks,
   ...createChecks,
   ...idempotencyChecks,
@@ -28,7 +28,7 @@ export const CHECKS: readonly Check[] = [
   ...limitChecks,
   ...failureChecks,
   ...corsChecks,
-]
+}
 
 /**
  * Runs every check through an adapter.
@@ -42,8 +42,9 @@ export function protocolSuite(
   watch: (call: Parameters<Send>[0], reply: Reply) => void = () => {},
   around: <Port extends object>(port: Port) => Port = port => port,
 ): void {
-  for (const { id, behaviour, options, run } of CHECKS) {
-    test(`${name} ${id} - ${behaviour}`, async () => {
+  for (const [behaviour, check] of Object.entries(CHECKS)) {
+    const { options, run } = typeof check === 'function' ? { run: check } : check
+    test(`${name} ${behaviour}`, async () => {
       let now = T0
       const given = options?.()
       const store = createStore({

@@ -1,10 +1,10 @@
 import { after, test } from 'node:test'
-import { memoryStorage } from '../../../adapters/memory.js'
-import { verifySuite } from '../../../adapters/verify/index.js'
-import { createStore } from '../../../src/index.js'
-import type { ApiHandler } from '../../../src/protocol/api.js'
-import { T0 } from '../../limits/rate-limit-vectors.js'
-import type { Door } from '../../support/doors.js'
+import { memoryStorage } from '../../adapters/memory.js'
+import { verifySuite } from '../../adapters/verify/index.js'
+import { createStore } from '../../src/index.js'
+import type { ApiHandler } from '../../src/protocol/api.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
+import type { Door } from '../support/doors.js'
 
 const ORIGIN = 'http://door.test'
 
