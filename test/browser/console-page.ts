@@ -46,15 +46,8 @@ export async function openedAt(
   })
   context.setDefaultTimeout(PATIENCE)
   const page = await context.newPage()
-  const problems: string[] = []
-  page.on('pageerror', error => problems.push(String(error)))
-  page.on('console', message => {
-    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
-  })
-  t.after(async () => {
-    await context.close()
-    assert.deepEqual(problems, [])
-  })
+  watchProblems(t, page)
+  t.after(() => context.close())
   const address = new URL(origin)
   address.hash = view
   await page.goto(address.href)
@@ -91,10 +84,24 @@ export async function manyKeys(t: TestContext): Promise<string> {
   return path
 }
 
-/** axe finds no violation. */
-export async function assertAccessible(page: Page, state: string): Promise<void> {
+/** Fails a test whose page throws, or breaks its own policy. */
+export function watchProblems(t: TestContext, page: Page): void {
+  const problems: string[] = []
+  page.on('pageerror', error => problems.push(String(error)))
+  page.on('console', message => {
+    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
+  })
+  t.after(() => assert.deepEqual(problems, []))
+}
+
+/**
+ * axe finds no violation.
+ *
+ * @param part what axe looks at, in its own notation
+ */
+export async function assertAccessible(page: Page, state: string, part = ''): Promise<void> {
   await page.evaluate(await axe())
-  const { violations } = (await page.evaluate('axe.run()')) as {
+  const { violations } = (await page.evaluate(`axe.run(${part})`)) as {
     violations: { id: string; nodes: { failureSummary: string; html: string }[] }[]
   }
   const found = violations.map(({ id, nodes }) => [

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
-import { startNginx, withoutNginx } from '../engines/engines.js'
 import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
 
 const skip = withoutChromium
@@ -580,24 +579,6 @@ test('console page - a page of another origin can read nothing', { skip }, async
     animals: { name: string }[]
   }
   assert.ok(!animals.some(({ name }) => name === 'Eve'))
-})
-
-test('console page - behind nginx as it comes, a browser opens neither console nor control', {
-  skip: skip || withoutNginx,
-}, async t => {
-  const server = await started(t, ['--control'])
-  const config = `server { listen 80; location / { proxy_pass ${server.origin}; } }`
-  await using nginx = await startNginx(config)
-  const page = await (await browser()).newPage()
-  t.after(() => page.close())
-  for (const origin of [nginx.url, `http://localhost:${nginx.port}`]) {
-    for (const path of ['/', '/_console/info', '/_console/page.js', '/_control/clock']) {
-      const response = await page.goto(origin + path)
-      assert.equal(response?.status(), 403, origin + path)
-      assert.match(await page.content(), /"code":"invalid_request"/)
-    }
-    assert.equal((await page.goto(`${origin}/v1/pets`))?.status(), 401)
-  }
 })
 
 /** 2,500 animals in a file, a third of them sold. */

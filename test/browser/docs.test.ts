@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { mkdir } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
 import { withDocs } from '../../adapters/openapi/docs.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
-import { CHROMIUM, PATIENCE } from './chromium.js'
-import { browser } from './console-page.js'
+import { gate } from '../support/waiting.js'
+import { PATIENCE } from './chromium.js'
+import {
+  assertAccessible,
+  browser,
+  withoutChromium as skip,
+  watchProblems,
+} from './console-page.js'
 
-const skip = CHROMIUM === undefined && 'no Chromium on this machine'
 const SCREENSHOTS = process.env['SCREENSHOTS']
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`docs page - in ${colorScheme}, an operation is tried out with the demo key, and axe finds no violation in its own part`, {
     skip,
   }, async t => {
-    const axe = await readFile(
-      createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-      'utf8',
-    )
     for (const width of [390, 1280]) {
       const { page, server } = await opened(t, { colorScheme, viewport: { width, height: 900 } })
       const servers = page.locator('#servers').getByRole('option')
@@ -37,14 +37,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await mkdir(SCREENSHOTS, { recursive: true })
         await page.screenshot({ path: `${SCREENSHOTS}/docs-${colorScheme}-${width}.png` })
       }
-      await page.evaluate(axe)
-      const { violations } = (await page.evaluate('axe.run({ exclude: "#docs" })')) as {
-        violations: { id: string; nodes: { html: string }[] }[]
-      }
-      assert.deepEqual(
-        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-        [],
-      )
+      await assertAccessible(page, `${width} wide`, '{ exclude: "#docs" }')
     }
   })
 }
@@ -61,21 +54,18 @@ test('docs page - links back to a page, and to nothing else', { skip }, async t 
     ['text/html', true],
     ['application/json', false],
   ] as const) {
-    let wasAsked = () => {}
-    const asked = new Promise<void>(resolve => {
-      wasAsked = resolve
-    })
+    const asked = gate()
     const { page } = await opened(t, {}, handler => {
       const { handle } = home(handler, type)
       return {
         ...handler,
         handle(request) {
-          if (request.path === '/') wasAsked()
+          if (request.path === '/') asked.open()
           return handle(request)
         },
       }
     })
-    await asked
+    await asked.passed
     const link = page.getByRole('link', { name: 'Console' })
     if (isShown) await link.waitFor()
     assert.equal(await link.isVisible(), isShown)
@@ -93,15 +83,8 @@ async function opened(
   t.after(() => server.close())
   const page = await (await browser()).newPage(options)
   page.setDefaultTimeout(PATIENCE)
-  const problems: string[] = []
-  page.on('pageerror', error => problems.push(String(error)))
-  page.on('console', message => {
-    if (/Content Security Policy/i.test(message.text())) problems.push(message.text())
-  })
-  t.after(async () => {
-    await page.close()
-    assert.deepEqual(problems, [])
-  })
+  watchProblems(t, page)
+  t.after(() => page.close())
   await page.goto(`${server.origin}/docs`)
   await page.locator('.opblock').first().waitFor()
   return { page, server }

@@ -188,20 +188,6 @@ test('json file - a last batch cut short was not acknowledged and is dropped', a
   }
 })
 
-test('json file - a last batch with any sectors missing is dropped', async () => {
-  const first = batch(REX_1)
-  const last = batch(...Array.from({ length: 30 }, (_, at) => pet(2 + at)))
-  const sectors = Math.ceil(last.length / 512)
-  for (let missing = 1; missing < 2 ** sectors; missing++) {
-    const torn = Buffer.from(last)
-    for (let sector = 0; sector < sectors; sector++) {
-      if (missing & (2 ** sector))
-        torn.subarray(sector * 512).fill(0, 0, Math.min(512, torn.length - sector * 512))
-    }
-    await opensWithFirst(Buffer.concat([first, torn]), `sectors ${missing.toString(2)}`)
-  }
-})
-
 test('json file - what is dropped from the end of a journal is reported once', async () => {
   const path = join(folder(), 'pets.json')
   fs.writeFileSync(path, EMPTY)

@@ -62,11 +62,6 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
 
   // The end of a connection
   {
-    name: 'closes each connection',
-    says: /closes the connection; is it http or https\?$/,
-    bytes: onRequest(socket => socket.end()),
-  },
-  {
     name: 'answers once and then closes each connection',
     says: /no response: the connection was closed/,
     http: () => afterFirst((_, response) => response.socket?.destroy()),
@@ -78,11 +73,6 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
 
   // No HTTP
-  {
-    name: 'speaks another protocol',
-    says: /does not answer with HTTP/,
-    bytes: socket => void socket.write('SSH-2.0-OpenSSH_9.2\r\n'),
-  },
   {
     name: 'sends interim responses for ever',
     timeoutMs: 500,
@@ -151,12 +141,6 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
 
   // Wrong everywhere
-  {
-    name: 'redirects to itself',
-    says: /redirects to \/v1\/pets\?limit=1; verify that address$/,
-    http: () => (_, response) =>
-      void response.writeHead(302, { Location: '/v1/pets?limit=1' }).end(),
-  },
   {
     name: 'fails at everything',
     says: /^list\.empty: 500/,
