@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClient } from '../adapters/client/index.js'
+import { toFetchHandler } from '../adapters/fetch.js'
+import { listen } from '../adapters/http/index.js'
 import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
 import {
   ApiError,
@@ -22,18 +25,24 @@ const AUTHORIZED = { authorization: 'Bearer demo' }
 const SCRIPT: readonly ((pets: Pets) => Promise<unknown>)[] = [
   pets => pets.createPet({ name: 'Rex', categoryId: 1 }),
   pets => pets.createPet({ name: '', categoryId: 9223372036854775807n, status: 'sold' }),
+  pets => pets.createPet({ name: 'é\u0000🐈\ud800', categoryId: -9223372036854775808n }),
+  pets => pets.createPet({ name: 'Rex', categoryId: 5n, status: undefined }),
   pets => pets.createPet({ id: 9, name: 'x', categoryId: -0, tag: 1 } as NewPet),
   pets => pets.createPet({ name: 'x' } as NewPet),
   pets => pets.createPet({ name: 1, categoryId: '1', status: 'lost' } as never),
   pets => pets.createPet({ name: 'x', categoryId: 9223372036854775808n }),
   pets => pets.createPet({ name: 'x', categoryId: 1.5 }),
+  pets => pets.createPet({ name: 'x', categoryId: Number.NaN }),
+  pets => pets.createPet({ name: 'x', categoryId: 1, status: null as never }),
   pets => pets.createPet([] as never),
   pets => pets.listPets(),
   pets => pets.listPets({}),
   pets => pets.listPets({ limit: 1, status: 'available' }),
+  pets => pets.listPets({ limit: 100, status: 'pending' }),
   pets => pets.listPets({ limit: 0 }),
   pets => pets.listPets({ limit: 101 }),
   pets => pets.listPets({ limit: 1.5 }),
+  pets => pets.listPets({ limit: 1e21 }),
   pets => pets.listPets({ status: 'lost' as never }),
   pets => pets.listPets({ after: -1 }),
   pets => pets.listPets({ after: 2 }),
@@ -65,6 +74,19 @@ for (const options of [
   })
 }
 
+test('store - the client agrees, through fetch and over a socket, but for the words of an error', async () => {
+  const options = { pagination: true }
+  const expected = withoutWords(await outcomes(open(options)))
+  assert.deepEqual(withoutWords(await outcomes(clientOf(open(options)))), expected)
+  await using server = await listen(open(options), { port: 0 })
+  const overSocket = createClient({ baseUrl: server.url, apiKey: 'demo' })
+  assert.deepEqual(withoutWords(await outcomes(overSocket)), expected)
+
+  function withoutWords(all: unknown[]): unknown[] {
+    return all.map(outcome => ({ ...(outcome as object), message: '' }))
+  }
+})
+
 test('forKey - throws the errors of the protocol, and reports the remaining budget', async () => {
   const store = open()
   const demo = store.forKey('demo')
@@ -86,6 +108,17 @@ test('forKey - throws the errors of the protocol, and reports the remaining budg
   const late = removed.forKey('demo')
   removed.apiKeys.remove('demo')
   await assert.rejects(late.listPets(), { code: 'unauthorized' })
+})
+
+test('store - an exhausted limit is the same error, even before the client sends anything', async () => {
+  const failures: unknown[] = []
+  for (const pets of [open().forKey('demo'), clientOf(open())]) {
+    for (let n = 0; n < 60; n++) await pets.listPets()
+    await assert.rejects(pets.listPets(), ({ code, status, rateLimit, retryAfter }: ApiError) =>
+      Boolean(failures.push({ code, status, rateLimit, retryAfter })),
+    )
+  }
+  assert.deepEqual(failures[1], failures[0])
 })
 
 test('forKey - shares its budget with the protocol', async () => {
@@ -233,6 +266,14 @@ function open(options: Partial<StoreOptions> = {}): Store {
     clock: () => T0,
     ...options,
   })
+}
+
+/** Through fetch; it does not wait. */
+function clientOf(store: Store): Pets {
+  const serve = toFetchHandler(store)
+  const fetch: typeof globalThis.fetch = (input, init) => serve(new Request(input, init))
+  const surroundings = { fetch, clock: () => T0, maxWaitMs: 0 }
+  return createClient({ baseUrl: 'http://store.test/v1', apiKey: 'demo', ...surroundings })
 }
 
 async function outcomes(pets: Pets): Promise<unknown[]> {

@@ -5,15 +5,16 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import type { TestContext } from 'node:test'
 import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
+import { testUnless } from '../support/test-unless.js'
 import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
 
-const skip = withoutChromium
+const test = testUnless(withoutChromium)
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
 
-test('console page - a request appears, opens, is copied and sent again', { skip }, async t => {
+test('console page - a request appears, opens, is copied and sent again', async t => {
   const { page, call, baseUrl } = await opened(t, AT_NOON)
   await page.getByText('No requests yet.').waitFor()
   await call('POST', '/pets?dry=1', 'demo-pro', '{"name":"Ada","categoryId":9223372036854775807}')
@@ -74,9 +75,7 @@ test('console page - a request appears, opens, is copied and sent again', { skip
   await page.getByRole('button', { name: /401 GET \/v1\/nowhere 2 times no key curl/ }).waitFor()
 })
 
-test('console page - beginners see commands that work, and keys, the base URL and links do as well', {
-  skip,
-}, async t => {
+test('console page - beginners see commands that work, and keys, the base URL and links do as well', async t => {
   const { page, origin, baseUrl } = await opened(t)
   const copy = page.getByRole('button', { name: 'Copy the command' })
   const commands: string[] = []
@@ -108,9 +107,7 @@ test('console page - beginners see commands that work, and keys, the base URL an
   }
 })
 
-test('console page - requests are filtered, saved and linked; the address has the filters', {
-  skip,
-}, async t => {
+test('console page - requests are filtered, saved and linked; the address has the filters', async t => {
   const { page, call, origin, console } = await opened(t)
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada Lovelace","categoryId":1}')
   await call('GET', '/pets?limt=3', 'demo-pro')
@@ -169,7 +166,7 @@ test('console page - requests are filtered, saved and linked; the address has th
   await other.getByText('1 of 1 request', { exact: true }).waitFor()
 })
 
-test('console page - rows are walked with the arrows, and left with Escape', { skip }, async t => {
+test('console page - rows are walked with the arrows, and left with Escape', async t => {
   const { page, call } = await opened(t)
   for (const path of ['/pets/1', '/pets/2', '/pets/3']) await call('GET', path, 'demo-free')
   await page.getByText('3 requests', { exact: true }).waitFor()
@@ -196,9 +193,7 @@ test('console page - rows are walked with the arrows, and left with Escape', { s
   assert.match(String(await focused()), /\/v1\/pets\/3/)
 })
 
-test('console page - a request is edited and sent again', {
-  skip,
-}, async t => {
+test('console page - a request is edited and sent again', async t => {
   const { page, call } = await opened(t, ['--control'])
   await call('POST', '/pets', 'demo-pro', '{"name":"Ada"}')
   await page.getByRole('button', { name: /400 POST/ }).click()
@@ -221,9 +216,7 @@ test('console page - a request is edited and sent again', {
   assert.equal((await call('POST', '/pets', 'demo-pro', body)).status, 201)
 })
 
-test('console page - of many animals, those from an id on are shown and found', {
-  skip,
-}, async t => {
+test('console page - of many animals, those from an id on are shown and found', async t => {
   const { page, call } = await opened(t, ['--seed', await manyAnimals(t)], 'animals')
   await page.getByText('1,000 animals from this id on').waitFor()
   const cell = (name: string) => page.getByRole('table').getByRole('cell', { name, exact: true })
@@ -239,9 +232,7 @@ test('console page - of many animals, those from an id on are shown and found', 
   await cell('Animal 245, the last').waitFor()
 })
 
-test('console page - the chart is five minutes at every width', {
-  skip,
-}, async t => {
+test('console page - the chart is five minutes at every width', async t => {
   for (const width of [360, 1280]) {
     const { page, call } = await opened(t, [], 'activity', { viewport: { width, height: 800 } })
     for (let n = 0; n < 3; n++) await call('GET', '/pets', 'demo-pro')
@@ -262,7 +253,7 @@ test('console page - the chart is five minutes at every width', {
   }
 })
 
-test('console page - a ban is watched to its end on the virtual clock', { skip }, async t => {
+test('console page - a ban is watched to its end on the virtual clock', async t => {
   const { page, call } = await opened(t, AT_NOON)
   const budget = page.getByRole('region', { name: 'Budgets' })
   await budget.getByText('4 idle keys').click()
@@ -285,7 +276,7 @@ test('console page - a ban is watched to its end on the virtual clock', { skip }
   await budget.getByText('Minutes reset in 1 min,').waitFor()
 })
 
-test('console page - every button of the clock moves it', { skip }, async t => {
+test('console page - every button of the clock moves it', async t => {
   const { page } = await opened(t, AT_NOON)
   const clock = page.locator('.clock')
   const steps = [
@@ -306,9 +297,7 @@ test('console page - every button of the clock moves it', { skip }, async t => {
   await page.getByText('Frozen', { exact: true }).waitFor()
 })
 
-test('console page - an int64 goes through the form exactly, and errors are those of the API', {
-  skip,
-}, async t => {
+test('console page - an int64 goes through the form exactly, and errors are those of the API', async t => {
   const { page, call } = await opened(t, [], 'animals')
   await page.getByRole('cell', { name: 'Miss Moneypenny' }).waitFor()
   const add = page.getByRole('button', { name: 'Add animal' })
@@ -337,7 +326,7 @@ test('console page - an int64 goes through the form exactly, and errors are thos
   await page.getByRole('cell', { name: 'Bo', exact: true }).waitFor()
 })
 
-test('console page - faults are armed, listed, used up and cleared', { skip }, async t => {
+test('console page - faults are armed, listed, used up and cleared', async t => {
   const { page, call } = await opened(t, ['--control'], 'test')
   await page.getByText('No fault is armed.').waitFor()
   const faults = page.getByRole('region', { name: 'Faults' })
@@ -387,9 +376,7 @@ test('console page - faults are armed, listed, used up and cleared', { skip }, a
   await faults.getByText(/every operation, every key, status 503, .*until/).waitFor()
 })
 
-test('console page - the verdict names rule, evidence and fix, and a reset forgets it', {
-  skip,
-}, async t => {
+test('console page - the verdict names rule, evidence and fix, and a reset forgets it', async t => {
   const { page, call } = await opened(t, ['--control'], 'test')
   await page.getByText('Nothing to judge yet.').waitFor()
   await call('GET', '/pets/7', 'demo-free')
@@ -405,7 +392,7 @@ test('console page - the verdict names rule, evidence and fix, and a reset forge
   await page.getByText('Nothing to judge yet.').waitFor()
 })
 
-test('console page - a snapshot is downloaded, and restored by an upload', { skip }, async t => {
+test('console page - a snapshot is downloaded, and restored by an upload', async t => {
   const { page, call } = await opened(t, ['--control'], 'test')
   await call('POST', '/pets', 'demo-free', '{"name":"Ada","categoryId":9223372036854775807}')
   const downloading = page.waitForEvent('download')
@@ -420,7 +407,7 @@ test('console page - a snapshot is downloaded, and restored by an upload', { ski
   assert.equal((await call('GET', '/pets/42', 'demo-free')).status, 200)
 })
 
-test('console page - worlds are created, watched separately and deleted', { skip }, async t => {
+test('console page - worlds are created, watched separately and deleted', async t => {
   const { page, call, origin } = await opened(t, AT_NOON, 'test')
   await page.getByRole('button', { name: 'New world' }).click()
   await page.getByText('State of w1').waitFor()
@@ -447,9 +434,7 @@ test('console page - worlds are created, watched separately and deleted', { skip
   assert.equal((await fetch(`${origin}/worlds/w1/v1/pets`, { headers })).status, 404)
 })
 
-test('console page - an answer that a later one has overtaken changes nothing', {
-  skip,
-}, async t => {
+test('console page - an answer that a later one has overtaken changes nothing', async t => {
   const { page, call } = await opened(t, ['--control', ...AT_NOON], 'test')
   const faults = firstHeld(page, /_control\/faults$/)
   await page.getByRole('button', { name: 'Arm' }).click()
@@ -461,9 +446,7 @@ test('console page - an answer that a later one has overtaken changes nothing', 
   assert.equal(await page.getByText('No fault is armed.').count(), 1)
 })
 
-test('console page - of 10,000 requests it draws at most 100, and nothing moves', {
-  skip,
-}, async t => {
+test('console page - of 10,000 requests it draws at most 100, and nothing moves', async t => {
   const { page, origin } = await opened(t, ['--rate-limit=off'])
   await page.evaluate(`
     window.shifts = []
@@ -496,7 +479,7 @@ test('console page - of 10,000 requests it draws at most 100, and nothing moves'
   assert.ok((await rows(page)) <= 100)
 })
 
-test('console page - an interrupted stream resumes where it was', { skip }, async t => {
+test('console page - an interrupted stream resumes where it was', async t => {
   const server = await started(t, [])
   const proxy = await breakable(t, new URL(server.origin).port)
   const address = Object.assign(new URL(server.console), { port: proxy.port }).href
@@ -516,9 +499,7 @@ test('console page - an interrupted stream resumes where it was', { skip }, asyn
   )
 })
 
-test('console page - after a restart, a divider separates what the server no longer has', {
-  skip,
-}, async t => {
+test('console page - after a restart, a divider separates what the server no longer has', async t => {
   process.env['ADOPTION_STORE_CONTROL_TOKEN'] = 'a-token_of-24-characters'
   t.after(() => delete process.env['ADOPTION_STORE_CONTROL_TOKEN'])
   const before = await started(t, ['--control'])
@@ -549,7 +530,7 @@ test('console page - after a restart, a divider separates what the server no lon
   assert.deepEqual(await targets.allTextContents(), ['/v1/pets?newer'])
 })
 
-test('console page - a page of another origin can read nothing', { skip }, async t => {
+test('console page - a page of another origin can read nothing', async t => {
   const { call, origin, console } = await started(t, ['--control'])
   await call('GET', '/pets', 'demo-free')
   const other = createHttpServer((_request, response) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after } from 'node:test'
 import pg from 'pg'
 import { jsonFileStorage } from '../../adapters/json-file/index.js'
 import { postgresStorage } from '../../adapters/postgres/index.js'
@@ -10,9 +10,11 @@ import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite } from '../sqlite/availability.js'
 import { MAIN } from '../support/paths.js'
+import { testUnless } from '../support/test-unless.js'
 import { createDatabase, type Engine, PATIENT, startPostgres, withoutPostgres } from './engines.js'
 
 const skip = withoutPostgres || withoutSqlite
+const test = testUnless(skip)
 const postgres = skip ? undefined : await startPostgres()
 after(() => postgres?.stop())
 const folder = temporaryFolders()
@@ -48,7 +50,7 @@ const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[]
 
 for (const [at, from] of kinds.entries()) {
   for (const to of kinds) {
-    test(`copy - from ${from} to ${to} keeps every id, value and key`, { skip }, async () => {
+    test(`copy - from ${from} to ${to} keeps every id, value and key`, async () => {
       const cwd = folder()
       const [source, target] = [
         await KINDS[from](`source_${at}_${kinds.indexOf(to)}`),
@@ -75,7 +77,7 @@ for (const [name, from, to] of [
   ['PostgreSQL to SQLite', 'postgres', 'pets.sqlite'],
   ['SQLite to PostgreSQL', 'pets.sqlite', 'postgres'],
 ] as const) {
-  test(`copy - 300,000 animals from ${name} need no memory for them`, { skip }, async () => {
+  test(`copy - 300,000 animals from ${name} need no memory for them`, async () => {
     const cwd = folder()
     const url = await database(`large_${from === 'postgres' ? 'from' : 'to'}`)
     await fill(cwd, url, from === 'postgres' ? undefined : from)
@@ -87,7 +89,7 @@ for (const [name, from, to] of [
   })
 }
 
-test('copy - a stream that fails leaves an empty target', { skip }, async () => {
+test('copy - a stream that fails leaves an empty target', async () => {
   const cwd = folder()
   for (const name of [`pets.sqlite`, await database('failing'), 'pets.json']) {
     await using target = await open(cwd, name)
@@ -107,7 +109,7 @@ test('copy - a stream that fails leaves an empty target', { skip }, async () => 
   }
 })
 
-test('copy - inserts go on while a stream is read, which does not see them', { skip }, async () => {
+test('copy - inserts go on while a stream is read, which does not see them', async () => {
   const cwd = folder()
   for (const name of [`pets.sqlite`, await database('during')]) {
     const storage = (await open(cwd, name)) as SqliteStorage

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { after, test } from 'node:test'
+import { after } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { postgresStorage } from '../../adapters/postgres/index.js'
 import type { ApiRequest } from '../../src/index.js'
 import { createStore } from '../../src/store.js'
+import { testUnless } from '../support/test-unless.js'
 import { until } from '../support/waiting.js'
 import { type Engine, PATIENT, startPostgres, withoutPostgres } from './engines.js'
 
 const skip = withoutPostgres
+const test = testUnless(skip)
 const postgres = skip ? undefined : await startPostgres()
 after(() => postgres?.stop())
 
 for (const idempotencyKey of [false, true]) {
   const what = idempotencyKey ? 'a create with a key' : 'a create'
-  test(`hang-up - ${what} that waits for a frozen PostgreSQL is dropped with its client`, {
-    skip,
-  }, async () => {
+  test(`hang-up - ${what} that waits for a frozen PostgreSQL is dropped with its client`, async () => {
     await using served = await serve(idempotencyKey ? 'keys' : 'plain')
     const header = (name: string) => (idempotencyKey ? `Idempotency-Key: "${name}"\r\n` : '')
     await using sent = await served.create('sent', header('sent'))
@@ -45,7 +45,7 @@ for (const idempotencyKey of [false, true]) {
   })
 }
 
-test('hang-up - a client that half-closes at once gets its answer', { skip }, async () => {
+test('hang-up - a client that half-closes at once gets its answer', async () => {
   await using served = await serve('half')
   await using call = await served.create('Rex', '', true)
   assert.match(await call.answer, /^HTTP\/1.1 201 /)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, test as anywhere } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { type PostgresOptions, postgresStorage } from '../../adapters/postgres/index.js'
@@ -19,13 +19,15 @@ import {
   withoutOpenSsl,
   withoutPostgres,
 } from '../engines/engines.js'
+import { testUnless } from '../support/test-unless.js'
 
 const skip = withoutPostgres
+const test = testUnless(skip)
 const engine = skip ? undefined : await startPostgres()
 after(() => engine?.stop())
 const REX = { name: 'Rex', categoryId: 1 }
 
-test('postgres - invalid options are rejected, and show no URL', async () => {
+anywhere('postgres - invalid options are rejected, and show no URL', async () => {
   const cases: [PostgresOptions, RegExp][] = [
     [{}, /Expected either `url` or `pool`/],
     [{ url: 'mysql://me:s3cret@db/x' }, /`url` to be like postgres:\/\//],
@@ -44,9 +46,7 @@ test('postgres - invalid options are rejected, and show no URL', async () => {
   }
 })
 
-test('postgres - an unusable database is reported in one line that names the fix', {
-  skip,
-}, async () => {
+test('postgres - an unusable database is reported in one line that names the fix', async () => {
   const { url, port } = engine as Engine
   await prepare()
   const as = (user: string, database = 'postgres') =>
@@ -91,7 +91,7 @@ test('postgres - an unusable database is reported in one line that names the fix
   }
 })
 
-test('postgres - a server that accepts but never responds times out', async () => {
+anywhere('postgres - a server that accepts but never responds times out', async () => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   after(() => mute.close())
@@ -101,58 +101,65 @@ test('postgres - a server that accepts but never responds times out', async () =
   assert.match(message, /no answer in time; check the address/)
 })
 
-test('postgres - a last attempt that has no time left does not hide why those before it failed', async () => {
-  const answers = [Promise.reject({ code: '25006' }), new Promise<never>(() => {})]
-  const { query } = pool.createDatabase(
-    poolOf(() => answers.shift() as Promise<never>),
-    500,
-  )
-  await assert.rejects(query({ text: '' }, []), { code: '25006' })
-})
+anywhere(
+  'postgres - a last attempt that has no time left does not hide why those before it failed',
+  async () => {
+    const answers = [Promise.reject({ code: '25006' }), new Promise<never>(() => {})]
+    const { query } = pool.createDatabase(
+      poolOf(() => answers.shift() as Promise<never>),
+      500,
+    )
+    await assert.rejects(query({ text: '' }, []), { code: '25006' })
+  },
+)
 
-test('postgres - a call that was given up while it waited for a connection is never sent', async () => {
-  const sent: string[] = []
-  let released = 0
-  let recover = () => {}
-  const recovered = new Promise<void>(resolve => {
-    recover = resolve
-  })
-  const exhausted = poolOf(async ({ text }) => {
-    sent.push(text)
-    return { rows: [] }
-  })
-  const { query } = pool.createDatabase(
-    {
-      ...exhausted,
-      async connect() {
-        await recovered
-        return { ...(await exhausted.connect()), release: () => released++ }
+anywhere(
+  'postgres - a call that was given up while it waited for a connection is never sent',
+  async () => {
+    const sent: string[] = []
+    let released = 0
+    let recover = () => {}
+    const recovered = new Promise<void>(resolve => {
+      recover = resolve
+    })
+    const exhausted = poolOf(async ({ text }) => {
+      sent.push(text)
+      return { rows: [] }
+    })
+    const { query } = pool.createDatabase(
+      {
+        ...exhausted,
+        async connect() {
+          await recovered
+          return { ...(await exhausted.connect()), release: () => released++ }
+        },
       },
-    },
-    1,
-  )
-  const inserts = [1, 2, 3].map(() => query({ text: 'INSERT' }, []))
-  for (const insert of await Promise.allSettled(inserts)) assert.equal(insert.status, 'rejected')
-  recover()
-  while (released < inserts.length) await new Promise(setImmediate)
-  assert.deepEqual(sent, [])
-})
+      1,
+    )
+    const inserts = [1, 2, 3].map(() => query({ text: 'INSERT' }, []))
+    for (const insert of await Promise.allSettled(inserts)) assert.equal(insert.status, 'rejected')
+    recover()
+    while (released < inserts.length) await new Promise(setImmediate)
+    assert.deepEqual(sent, [])
+  },
+)
 
-test('postgres - a pool whose server or connections do not answer is reported in time', async () => {
-  // As `pg`, it takes a time limit for each query.
-  const mute = poolOf(({ query_timeout: limit }) =>
-    limit ? Promise.reject(new Error('Query read timeout')) : new Promise(() => {}),
-  )
-  const exhausted = { ...mute, connect: () => new Promise<never>(() => {}) }
-  for (const pool of [mute, exhausted]) {
-    const { message } = await failure({ pool, timeoutMs: 1 })
-    assert.match(message, /^The database of `pool`: no answer in time; check the address/)
-  }
-})
+anywhere(
+  'postgres - a pool whose server or connections do not answer is reported in time',
+  async () => {
+    // As `pg`, it takes a time limit for each query.
+    const mute = poolOf(({ query_timeout: limit }) =>
+      limit ? Promise.reject(new Error('Query read timeout')) : new Promise(() => {}),
+    )
+    const exhausted = { ...mute, connect: () => new Promise<never>(() => {}) }
+    for (const pool of [mute, exhausted]) {
+      const { message } = await failure({ pool, timeoutMs: 1 })
+      assert.match(message, /^The database of `pool`: no answer in time; check the address/)
+    }
+  },
+)
 
-test('postgres - a read-only replica is refused, and an insert leaves no trace', {
-  skip,
-}, async () => {
+test('postgres - a read-only replica is refused, and an insert leaves no trace', async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
   const storage = await postgresStorage({ url: replica.url, timeoutMs: 10_000 })
@@ -173,9 +180,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   assert.equal(await storage.find(2), undefined)
 })
 
-test('postgres - ping fails where an insert would: read-only by default, or without its standby', {
-  skip,
-}, async () => {
+test('postgres - ping fails where an insert would: read-only by default, or without its standby', async () => {
   const server = await startPostgres()
   after(() => server.stop())
   const storage = await postgresStorage({ url: server.url, timeoutMs: 10_000 })
@@ -206,7 +211,7 @@ test('postgres - ping fails where an insert would: read-only by default, or with
   await until(/did not answer within|statement timeout/)
 })
 
-test('postgres - ping refuses a primary that another has replaced', { skip }, async t => {
+test('postgres - ping refuses a primary that another has replaced', async t => {
   let timeline = '00000002'
   const client = new pg.Client(engine?.url)
   await client.connect()
@@ -229,9 +234,7 @@ test('postgres - ping refuses a primary that another has replaced', { skip }, as
   })
 })
 
-test('postgres - several first starts at once work, serializable by default or not', {
-  skip,
-}, async () => {
+test('postgres - several first starts at once work, serializable by default or not', async () => {
   const url = await createDatabase(engine as Engine, 'serializable')
   await asAdmin(
     url,
@@ -244,27 +247,34 @@ test('postgres - several first starts at once work, serializable by default or n
   for (const storage of storages) await storage.close()
 })
 
-test('postgres - TLS requires a trusted certificate', {
-  skip: skip || withoutOpenSsl,
-}, async () => {
-  const secure = await startSecurePostgres()
-  after(() => secure.stop())
-  const ca = readFileSync(secure.certificate, 'utf8')
-  const { url } = secure
-  assert.match((await failure({ url, ssl: true })).message, /its certificate is not trusted; pass/)
-  for (const access of [
-    { url, ssl: { ca } },
-    { url: `${url}?sslmode=verify-full&sslrootcert=${secure.certificate}` },
-  ]) {
-    const storage = await postgresStorage({ ...access, ...PATIENT })
-    const [row] = await asAdmin(
-      secure.url,
-      'SELECT count(*)::int AS count FROM pg_stat_ssl WHERE ssl',
+anywhere(
+  'postgres - TLS requires a trusted certificate',
+  {
+    skip: skip || withoutOpenSsl,
+  },
+  async () => {
+    const secure = await startSecurePostgres()
+    after(() => secure.stop())
+    const ca = readFileSync(secure.certificate, 'utf8')
+    const { url } = secure
+    assert.match(
+      (await failure({ url, ssl: true })).message,
+      /its certificate is not trusted; pass/,
     )
-    assert.ok(row.count >= 1)
-    await storage.close()
-  }
-})
+    for (const access of [
+      { url, ssl: { ca } },
+      { url: `${url}?sslmode=verify-full&sslrootcert=${secure.certificate}` },
+    ]) {
+      const storage = await postgresStorage({ ...access, ...PATIENT })
+      const [row] = await asAdmin(
+        secure.url,
+        'SELECT count(*)::int AS count FROM pg_stat_ssl WHERE ssl',
+      )
+      assert.ok(row.count >= 1)
+      await storage.close()
+    }
+  },
+)
 
 /** A pool of one connection. */
 function poolOf(query: pool.PostgresClient['query']): pool.PostgresPool {
@@ -292,7 +302,7 @@ async function asAdmin(url: string, ...statements: string[]): Promise<any[]> {
   return rows
 }
 
-test('postgres - a connection is replaced after its lifetime', { skip }, async () => {
+test('postgres - a connection is replaced after its lifetime', async () => {
   const url = await createDatabase(engine as Engine, 'lifetime')
   const storage = await postgresStorage({ url, connectionLifetimeMs: 50, ...PATIENT })
   const own = `SELECT pid FROM pg_stat_activity

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, test } from 'node:test'
+import { after, test as anywhere } from 'node:test'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import {
@@ -25,9 +25,11 @@ import {
   withoutPgBouncer,
   withoutPostgres,
 } from '../engines/engines.js'
+import { testUnless } from '../support/test-unless.js'
 import { gate } from '../support/waiting.js'
 
 const skip = withoutPostgres
+const test = testUnless(skip)
 const engine = skip ? undefined : await startPostgres('max_connections=200')
 const pool = new pg.Pool({ connectionString: engine?.url ?? '' })
 // `end` does not wait for its connections to close, and the engine stops right after it.
@@ -42,7 +44,7 @@ const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
 let schemas = 0
 const schemaOf = new WeakMap<PostgresStorage, string>()
 
-storageSuite((name, run) => test(`postgres - ${name}`, { skip }, run), {
+storageSuite((name, run) => test(`postgres - ${name}`, run), {
   create: () => open(),
   async reopen(storage) {
     const schema = schemaOf.get(storage as PostgresStorage) as string
@@ -52,9 +54,7 @@ storageSuite((name, run) => test(`postgres - ${name}`, { skip }, run), {
   idempotency: true,
 })
 
-test('postgres - a client that pages with `after` misses nothing from two writers', {
-  skip,
-}, async () => {
+test('postgres - a client that pages with `after` misses nothing from two writers', async () => {
   const one = await open()
   const schema = schemaOf.get(one) as string
   const other = await open({ schema })
@@ -76,9 +76,7 @@ test('postgres - a client that pages with `after` misses nothing from two writer
   )
 })
 
-test('postgres - a batch whose response was lost is sent again, and stored once', {
-  skip,
-}, async () => {
+test('postgres - a batch whose response was lost is sent again, and stored once', async () => {
   let attempts = 0
   const storage = await open({
     pool: watchedPool(async (query, next) => {
@@ -96,7 +94,7 @@ test('postgres - a batch whose response was lost is sent again, and stored once'
   assert.deepEqual({ attempts, nextId }, { attempts: 9, nextId: 151 })
 })
 
-test('postgres - a read whose connection is lost is sent again', { skip }, async () => {
+test('postgres - a read whose connection is lost is sent again', async () => {
   const lost = new Set<string>()
   const storage = await open({
     pool: watchedPool((query, next) => {
@@ -112,9 +110,7 @@ test('postgres - a read whose connection is lost is sent again', { skip }, async
   assert.ok(lost.size >= 2, [...lost].join('\n'))
 })
 
-test('postgres - a statement that the database refuses permanently is not sent again', {
-  skip,
-}, async () => {
+test('postgres - a statement that the database refuses permanently is not sent again', async () => {
   let attempts = 0
   const storage = await open({
     pool: watchedPool((query, next) => {
@@ -127,7 +123,7 @@ test('postgres - a statement that the database refuses permanently is not sent a
   assert.equal(attempts, 1)
 })
 
-test('postgres - an invalid pet is rejected without failing its batch', { skip }, async () => {
+test('postgres - an invalid pet is rejected without failing its batch', async () => {
   const storage = await open()
   const wrong: [unknown, RegExp][] = [
     [{ ...REX, name: 1 }, /`name` must be a string/],
@@ -140,9 +136,7 @@ test('postgres - an invalid pet is rejected without failing its batch', { skip }
   assert.equal((await good).id, 1)
 })
 
-test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet is larger', {
-  skip,
-}, async () => {
+test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet is larger', async () => {
   const batches: number[] = []
   const storage = await open({
     pool: watchedPool((query, next) => {
@@ -163,9 +157,7 @@ test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet i
   )
 })
 
-test('postgres - waiting lists share one query, which shows earlier inserts', {
-  skip,
-}, async () => {
+test('postgres - waiting lists share one query, which shows earlier inserts', async () => {
   const held = holdQueries(query => query.text.includes('LIMIT'))
   const storage = await open({ pool: held.pool })
   const first = storage.list({ limit: 10 })
@@ -180,7 +172,7 @@ test('postgres - waiting lists share one query, which shows earlier inserts', {
   assert.equal(held.count, 2)
 })
 
-test('postgres - lists that are read together are as if read alone', { skip }, async () => {
+test('postgres - lists that are read together are as if read alone', async () => {
   const storage = await open()
   const statuses = [...PET_STATUSES, undefined]
   const pets = Array.from({ length: 60 }, (_, at) => ({ ...REX, status: statuses[at % 4] }))
@@ -194,7 +186,7 @@ test('postgres - lists that are read together are as if read alone', { skip }, a
   assert.ok(alone.some(page => page.length > 7))
 })
 
-test('postgres - no plan compiles or reads the whole table', { skip }, async () => {
+test('postgres - no plan compiles or reads the whole table', async () => {
   const schema = schemaOf.get(await open()) as string
   const statements = createStatements(schema, false)
   const client = await pool.connect()
@@ -247,7 +239,7 @@ test('postgres - no plan compiles or reads the whole table', { skip }, async () 
   }
 })
 
-test('postgres - an older schema is migrated, with its animals', { skip }, async () => {
+test('postgres - an older schema is migrated, with its animals', async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
   const { id } = await storage.insert(REX)
@@ -261,9 +253,7 @@ test('postgres - an older schema is migrated, with its animals', { skip }, async
   })
 })
 
-test('postgres keys - two processes that send the same creates store each once, without gaps', {
-  skip,
-}, async () => {
+test('postgres keys - two processes that send the same creates store each once, without gaps', async () => {
   const one = await open()
   const other = await open({ schema: schemaOf.get(one) as string })
   const creates = Array.from({ length: 400 }, (_, at) => once(`k${at % 100}`))
@@ -280,9 +270,7 @@ test('postgres keys - two processes that send the same creates store each once, 
   for (const [at, { pet }] of answers.entries()) assert.equal(pet.id, answers[at % 100]?.pet.id)
 })
 
-test('postgres keys - a batch whose response was lost is no replay, and stored once', {
-  skip,
-}, async () => {
+test('postgres keys - a batch whose response was lost is no replay, and stored once', async () => {
   let attempts = 0
   const storage = await open({
     pool: watchedPool(async (query, next) => {
@@ -312,9 +300,7 @@ test('postgres keys - a batch whose response was lost is no replay, and stored o
   assert.equal(await storage.count(), 3)
 })
 
-test('postgres keys - a key that another process uses during the statement is a replay', {
-  skip,
-}, async () => {
+test('postgres keys - a key that another process uses during the statement is a replay', async () => {
   const statements: string[] = []
   const storage = await open({
     pool: watchedPool((query, next) => {
@@ -342,7 +328,7 @@ test('postgres keys - a key that another process uses during the statement is a 
   assert.deepEqual(statements.slice(0, 3), ['WITH', 'DELETE', 'WITH'])
 })
 
-test('postgres keys - a key is free once its animal was deleted by hand', { skip }, async () => {
+test('postgres keys - a key is free once its animal was deleted by hand', async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
   await storage.insertOnce(REX, once('k'), 0)
@@ -356,9 +342,7 @@ test('postgres keys - a key is free once its animal was deleted by hand', { skip
   assert.deepEqual([kept.pet.id, kept.replayed], [2, true])
 })
 
-test('postgres keys - an insert deletes the two oldest expired keys that are not locked', {
-  skip,
-}, async () => {
+test('postgres keys - an insert deletes the two oldest expired keys that are not locked', async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
   await pool.query(`INSERT INTO ${schema}.pet_keys
@@ -377,7 +361,7 @@ test('postgres keys - an insert deletes the two oldest expired keys that are not
   )
 })
 
-test('postgres - a role without CREATE can use an existing schema', { skip }, async () => {
+test('postgres - a role without CREATE can use an existing schema', async () => {
   const schema = schemaOf.get(await open()) as string
   await pool.query(`CREATE ROLE clerk LOGIN;
     GRANT USAGE ON SCHEMA ${schema} TO clerk;
@@ -387,7 +371,7 @@ test('postgres - a role without CREATE can use an existing schema', { skip }, as
   await assert.rejects(open({ url }), /may not create the tables; grant CREATE on the database/)
 })
 
-test('postgres - opening removes writers older than a day', { skip }, async () => {
+test('postgres - opening removes writers older than a day', async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
   await storage.insert(REX)
@@ -400,7 +384,7 @@ test('postgres - opening removes writers older than a day', { skip }, async () =
   assert.equal((await storage.insert(REX)).id, 2)
 })
 
-test('postgres - a seed is stored once, and never over other animals', { skip }, async () => {
+test('postgres - a seed is stored once, and never over other animals', async () => {
   const storage = await open()
   const other = await open({ schema: schemaOf.get(storage) as string })
   const seed = { pets: [{ id: 1, ...REX }], nextId: 2 }
@@ -411,7 +395,7 @@ test('postgres - a seed is stored once, and never over other animals', { skip },
   assert.equal(await other.count(), 2)
 })
 
-test('postgres - a given pool is used and left open', { skip }, async () => {
+test('postgres - a given pool is used and left open', async () => {
   const storage = await postgresStorage({ pool, schema: 'hosted', ...PATIENT })
   const listeners = pool.listenerCount('error')
   await storage.insert(REX)
@@ -424,7 +408,7 @@ test('postgres - a given pool is used and left open', { skip }, async () => {
   }
 })
 
-test('postgres - close finishes waiting inserts', { skip }, async () => {
+test('postgres - close finishes waiting inserts', async () => {
   const storage = await open()
   const inserts = [1, 2, 3].map(() => storage.insert(REX))
   await storage.close()
@@ -434,7 +418,7 @@ test('postgres - close finishes waiting inserts', { skip }, async () => {
   )
 })
 
-test('postgres - an open storage does not keep its process alive', { skip }, async () => {
+test('postgres - an open storage does not keep its process alive', async () => {
   const script = `
     import { postgresStorage } from '${new URL('../../adapters/postgres/index.js', import.meta.url)}'
     const storage = await postgresStorage({ url: '${engine?.url}', schema: 'brief', timeoutMs: 60_000 })
@@ -444,24 +428,28 @@ test('postgres - an open storage does not keep its process alive', { skip }, asy
   assert.equal(stdout, '1\n')
 })
 
-test('postgres - works behind PgBouncer in transaction mode', {
-  skip: withoutPgBouncer,
-}, async () => {
-  await using bouncer = await startPgBouncer(engine as NonNullable<typeof engine>)
-  const storage = await open({ url: bouncer.url })
-  const twin = await open({ url: bouncer.url, schema: schemaOf.get(storage) as string })
-  for (let round = 0; round < 10; round++) {
-    const both = [storage, twin].flatMap(one => [
-      one.insert(REX),
-      one.find(1),
-      one.list({ limit: 2 }),
-    ])
-    await Promise.all(both)
-  }
-  assert.equal((await storage.dump()).nextId, 21)
-  await storage.close()
-  await twin.close()
-})
+anywhere(
+  'postgres - works behind PgBouncer in transaction mode',
+  {
+    skip: withoutPgBouncer,
+  },
+  async () => {
+    await using bouncer = await startPgBouncer(engine as NonNullable<typeof engine>)
+    const storage = await open({ url: bouncer.url })
+    const twin = await open({ url: bouncer.url, schema: schemaOf.get(storage) as string })
+    for (let round = 0; round < 10; round++) {
+      const both = [storage, twin].flatMap(one => [
+        one.insert(REX),
+        one.find(1),
+        one.list({ limit: 2 }),
+      ])
+      await Promise.all(both)
+    }
+    assert.equal((await storage.dump()).nextId, 21)
+    await storage.close()
+    await twin.close()
+  },
+)
 
 async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresStorage> {
   const { schema = `s${schemas++}`, ...rest } = options

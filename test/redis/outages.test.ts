@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
+import { after, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
 import { memoryStorage } from '../../adapters/memory.js'
 import { type RedisRateLimits, redisRateLimits } from '../../adapters/redis/index.js'
@@ -11,17 +11,17 @@ import {
   startRedisCluster,
 } from '../engines/engines.js'
 import { startProxy } from '../engines/proxy.js'
+import { testUnless } from '../support/test-unless.js'
 import { resolves, until } from '../support/waiting.js'
 
 const PER_MINUTE = 1_000_000
 /** Beside much load, Redis takes longer than the default of 150 ms. */
 const TIMEOUT_MS = 1_500
+const test = testUnless(skip)
 const engine = skip ? undefined : await startRedis()
 after(() => engine?.stop())
 
-test('redis outages - a primary that has become a replica is left for the new one at the same address', {
-  skip,
-}, async t => {
+test('redis outages - a primary that has become a replica is left for the new one at the same address', async t => {
   await using old = await startRedis()
   await using next = await startRedis()
   await using proxy = await startProxy(old.port)
@@ -42,9 +42,7 @@ test('redis outages - a primary that has become a replica is left for the new on
   await untilAnswered(limits)
 })
 
-test('redis outages - a full server and a lost permission fail the ping as they fail requests, and end by themselves', {
-  skip,
-}, async t => {
+test('redis outages - a full server and a lost permission fail the ping as they fail requests, and end by themselves', async t => {
   await using server = await startRedis()
   const { store, errors, limits, counted } = await open(t, server.url, ['full'])
   const pets = store.forKey('full')
@@ -74,7 +72,7 @@ test('redis outages - a full server and a lost permission fail the ping as they 
   }
 })
 
-test('redis outages - a frozen server fails the ping within a second', { skip }, async t => {
+test('redis outages - a frozen server fails the ping within a second', async t => {
   await using server = await startRedis()
   const { limits } = await open(t, server.url, [])
   await server.signal('SIGSTOP')
@@ -83,9 +81,7 @@ test('redis outages - a frozen server fails the ping within a second', { skip },
   await untilAnswered(limits)
 })
 
-test('redis outages - a frozen node of a cluster affects the quotas of its own keys only', {
-  skip,
-}, async t => {
+test('redis outages - a frozen node of a cluster affects the quotas of its own keys only', async t => {
   const nodes = await startRedisCluster()
   t.after(() => Promise.all(nodes.map(node => node.stop())))
   const [entry, frozen] = nodes as [Engine, Engine]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { after, test } from 'node:test'
+import { after, test as anywhere } from 'node:test'
 import { inspect } from 'node:util'
 import { Redis } from 'ioredis'
 import {
@@ -24,9 +24,11 @@ import {
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
+import { testUnless } from '../support/test-unless.js'
 import { resolves, until } from '../support/waiting.js'
 
 const skip = withoutRedis
+const test = testUnless(skip)
 const STEPS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 200_000 : 20_000
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -43,7 +45,7 @@ let prefixes = 0
 
 if (!skip) rateLimitSuite('redis', consumer)
 
-test('redis - the script decides like `decide`, step by step', { skip }, async () => {
+test('redis - the script decides like `decide`, step by step', async () => {
   const limits = await open({ clock: 'store' })
   const random = createRandom(7)
   const usages = new Map<string, Usage>()
@@ -83,7 +85,7 @@ const POLICIES: readonly Policy[] = [
   { perMinute: Number.MAX_SAFE_INTEGER, perDay: Number.MAX_SAFE_INTEGER },
 ]
 
-test('redis - counts near 2^53 are exact', { skip }, async () => {
+test('redis - counts near 2^53 are exact', async () => {
   const limits = await open({ clock: 'store' })
   const most = Number.MAX_SAFE_INTEGER
   const policy = { perMinute: most, perDay: most }
@@ -104,9 +106,7 @@ const NOTHING: Usage = {
   banLevel: 0,
 }
 
-test('redis - the server clock decides, unless the store has its own', {
-  skip,
-}, async () => {
+test('redis - the server clock decides, unless the store has its own', async () => {
   const limits = await open()
   const { reset } = await limits.consume('key', PLANS.free, T0)
   const seconds = Number((await admin.time())[0])
@@ -116,7 +116,7 @@ test('redis - the server clock decides, unless the store has its own', {
   }
 })
 
-test('redis - addresses are counted in this process, and keys by their id', { skip }, async () => {
+test('redis - addresses are counted in this process, and keys by their id', async () => {
   const limits = await open({ prefix: 'seen:' })
   await limits.consume('addr:192.0.2.1', PLANS.anonymous, T0)
   await limits.consume('ci', PLANS.free, T0)
@@ -129,7 +129,7 @@ test('redis - addresses are counted in this process, and keys by their id', { sk
   assert.equal((await limits.inspect('ci'))?.minuteCount, 1)
 })
 
-test('redis - every key expires: after its day, or a day after its ban', { skip }, async () => {
+test('redis - every key expires: after its day, or a day after its ban', async () => {
   const limits = await open({ prefix: 'ttl:', clock: 'store' })
   const policy = { perMinute: 1, perDay: 2, banAfter: 1 }
   await limits.consume('quiet', policy, T0 + 1_000)
@@ -147,14 +147,14 @@ test('redis - every key expires: after its day, or a day after its ban', { skip 
   }
 })
 
-test('redis - a script that the server lost is sent again, and counts once', { skip }, async () => {
+test('redis - a script that the server lost is sent again, and counts once', async () => {
   const limits = await open()
   await limits.consume('key', PLANS.free, T0)
   await admin.call('SCRIPT', 'FLUSH')
   assert.equal((await limits.consume('key', PLANS.free, T0)).remaining, 58)
 })
 
-test('redis - a reset touches no other prefix, whatever the prefix is', { skip }, async () => {
+test('redis - a reset touches no other prefix, whatever the prefix is', async () => {
   const one = await open({ prefix: 'a[1]*?\\-^' })
   const other = await open({ prefix: 'a1' })
   for (let n = 0; n < 1_500; n++) one.consume(`key ${n}`, PLANS.free, T0)
@@ -165,7 +165,7 @@ test('redis - a reset touches no other prefix, whatever the prefix is', { skip }
   assert.equal((await other.dump()).length, 1)
 })
 
-test('redis - a given client is used and left open', { skip }, async () => {
+test('redis - a given client is used and left open', async () => {
   const sent: unknown[] = []
   const limits = await redisRateLimits({
     prefix: 'hosted:',
@@ -181,9 +181,7 @@ test('redis - a given client is used and left open', { skip }, async () => {
   assert.deepEqual([...new Set(sent)], ['hosted:addr:probe-0', 'hosted:ci'])
 })
 
-test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', {
-  skip,
-}, async () => {
+test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', async () => {
   const nodes = await startRedisCluster()
   after(() => Promise.all(nodes.map(node => node.stop())))
   const [first] = nodes as [Engine]
@@ -204,7 +202,7 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
   assert.deepEqual(await limits.dump(), [])
 })
 
-test('redis - invalid options are rejected, and show no URL', async () => {
+anywhere('redis - invalid options are rejected, and show no URL', async () => {
   const cases: [RedisOptions, RegExp][] = [
     [{}, /Expected either `url` or `send`/],
     [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
@@ -221,9 +219,7 @@ test('redis - invalid options are rejected, and show no URL', async () => {
   }
 })
 
-test('redis - an unusable server is reported in one line that names the fix', {
-  skip,
-}, async () => {
+test('redis - an unusable server is reported in one line that names the fix', async () => {
   await using guarded = await startRedis('--requirepass other')
   await using full = await startRedis('--maxmemory 1')
   const { port } = engine as Engine
@@ -251,9 +247,7 @@ test('redis - an unusable server is reported in one line that names the fix', {
   }
 })
 
-test('redis - the permissions that the page names are enough, on a cluster and another database too', {
-  skip,
-}, async () => {
+test('redis - the permissions that the page names are enough, on a cluster and another database too', async () => {
   const page = readFileSync(new URL('adapters/redis/README.md', ROOT_URL), 'utf8')
   const [, line = ''] = /^ACL SETUSER adoption (on .*)$/m.exec(page) ?? []
   const rules = line.split(' ')
@@ -293,7 +287,7 @@ test('redis - the permissions that the page names are enough, on a cluster and a
   }
 })
 
-test('redis - a server that accepts but never responds times out at the start', async () => {
+anywhere('redis - a server that accepts but never responds times out at the start', async () => {
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   const { port } = mute.address() as { port: number }
@@ -302,9 +296,7 @@ test('redis - a server that accepts but never responds times out at the start', 
   mute.close()
 })
 
-test('redis - a server that is not required is counted on later, and closing ends the attempts', {
-  skip,
-}, async t => {
+test('redis - a server that is not required is counted on later, and closing ends the attempts', async t => {
   const port = await freePort()
   const limits = await redisRateLimits({ url: `redis://127.0.0.1:${port}`, required: false })
   t.after(() => limits.close())

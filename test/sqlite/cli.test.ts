@@ -2,19 +2,20 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
+import { test as anywhere, type TestContext } from 'node:test'
 import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteStorage } from '../../adapters/sqlite/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 import { served } from '../support/served.js'
-import { withoutSqlite as skip } from './availability.js'
+import { testUnless } from '../support/test-unless.js'
+import { withoutSqlite } from './availability.js'
 
+const test = testUnless(withoutSqlite)
 const folder = temporaryFolders()
 
-test('sqlite cli - animals, counts and bans survive a restart', { skip }, async t => {
+test('sqlite cli - animals, counts and bans survive a restart', async t => {
   const path = join(folder(), 'pets.sqlite')
   const keys = join(folder(), 'keys.json')
   // A minute may end during the test; a day hardly does.
@@ -41,7 +42,7 @@ test('sqlite cli - animals, counts and bans survive a restart', { skip }, async 
   assert.deepEqual(await again.stop(), { code: 0, log: '' })
 })
 
-test('sqlite cli - --seed fills a new file and no other', { skip }, async t => {
+test('sqlite cli - --seed fills a new file and no other', async t => {
   const above = folder()
   const seed = join(above, 'seed.json')
   fs.writeFileSync(seed, '[{"name":"Ada","categoryId":1}]')
@@ -57,44 +58,7 @@ test('sqlite cli - --seed fills a new file and no other', { skip }, async t => {
   assert.deepEqual(fs.readdirSync(above).toSorted(), ['pets', 'pets.db', 'seed.json'])
 })
 
-test('sqlite cli - copy from a JSON file and back changes nothing', { skip }, async () => {
-  const above = folder()
-  const original = {
-    pets: [
-      { id: 3, name: '\ud800\0', categoryId: 2n ** 63n - 1n, status: 'sold' } as const,
-      { id: 5, name: 'Stray', categoryId: -1 },
-    ],
-    nextId: 9,
-    idempotencyKeys: [
-      { scope: 'web', key: 'k', fingerprint: 'f', expiresAt: 1_893_456_000_000, petId: 5 },
-    ],
-  }
-  const source = await jsonFileStorage(join(above, 'a.json'))
-  await source.restore(original)
-  await source.close()
-  const runs = [
-    ['copy', 'a.json', 'b.sqlite'],
-    ['copy', 'b.sqlite', 'sqlite:c'],
-    ['copy', 'sqlite:c', 'd.json'],
-  ]
-  for (const words of runs) {
-    const { status, stdout } = run(above, words)
-    assert.equal(status, 0)
-    assert.match(stdout, /^Copied 2 animals from .* the next id is 9\n$/)
-  }
-  const copied = await jsonFileStorage(join(above, 'd.json'))
-  assert.deepEqual(await copied.dump(), original)
-  await copied.close()
-  assert.deepEqual(fs.readdirSync(above).toSorted(), ['a.json', 'b.sqlite', 'c', 'd.json'])
-  assert.deepEqual(run(above, ['copy', 'a.json', 'b.sqlite']), {
-    status: 1,
-    stdout: '',
-    stderr:
-      'animal-adoption-store: b.sqlite already has animals; copy into an empty store, nothing changed\n',
-  })
-})
-
-test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, async () => {
+test('sqlite cli - check reads a file, and fails when it is damaged', async () => {
   const above = folder()
   const storage = await sqliteStorage(join(above, 'pets.sqlite'))
   const pets = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 1, name: 'R', categoryId: 1 }))
@@ -130,9 +94,7 @@ test('sqlite cli - check reads a file, and fails when it is damaged', { skip }, 
   )
 })
 
-test('sqlite cli - a file without a store is neither checked nor copied, and stays as it is', {
-  skip,
-}, async () => {
+test('sqlite cli - a file without a store is neither checked nor copied, and stays as it is', async () => {
   const above = folder()
   const path = join(above, 'pets.sqlite')
   const database = loadDriver(path)(path)
@@ -162,7 +124,7 @@ test('sqlite cli - a file without a store is neither checked nor copied, and sta
   }
 })
 
-test('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {
+anywhere('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {
   const above = folder()
   for (const [words, line] of [
     [['check'], 'Expected check <store>; see check --help'],

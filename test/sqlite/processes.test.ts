@@ -3,17 +3,19 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import type { TestContext } from 'node:test'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import type { Pet } from '../../src/index.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { firstMessage } from '../support/first-output.js'
-import { withoutSqlite as skip } from './availability.js'
+import { testUnless } from '../support/test-unless.js'
+import { withoutSqlite } from './availability.js'
 
+const test = testUnless(withoutSqlite)
 const folder = temporaryFolders()
 
 for (const count of [2, 4]) {
-  test(`sqlite - ${count} processes share one quota exactly`, { skip }, async t => {
+  test(`sqlite - ${count} processes share one quota exactly`, async t => {
     const path = join(folder(), 'pets.sqlite')
     // They create the file at the same time.
     const servers = await startServers(t, path, count, 100)
@@ -29,9 +31,7 @@ for (const count of [2, 4]) {
     await limits.close()
   })
 
-  test(`sqlite - what one of ${count} processes acknowledged, all show, and in order`, {
-    skip,
-  }, async t => {
+  test(`sqlite - what one of ${count} processes acknowledged, all show, and in order`, async t => {
     const path = join(folder(), 'pets.sqlite')
     const servers = await startServers(t, path, count, 1_000_000)
     const acknowledged = new Map<number, string>()

@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after } from 'node:test'
 import { type SqliteRateLimits, sqliteRateLimits } from '../../adapters/sqlite/index.js'
 import type { Policy } from '../../src/limits/plans.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
+import { testUnless } from '../support/test-unless.js'
 import { withoutSqlite as skip } from './availability.js'
 
 const SMALL: Policy = { perMinute: 2, perDay: 3, banAfter: 1 }
+const test = testUnless(skip)
 const folder = temporaryFolders()
 const opened: SqliteRateLimits[] = []
 after(async () => {
   for (const limits of opened) await limits.close()
 })
 
-if (skip) test('sqlite limits - the vectors', { skip }, () => {})
+if (skip) test('sqlite limits - the vectors', () => {})
 else {
   rateLimitSuite('sqlite', async () => {
     const limits = await sqliteRateLimits(newPath())
@@ -36,7 +38,7 @@ else {
   })
 }
 
-test('sqlite limits - counts and bans survive a restart', { skip }, async () => {
+test('sqlite limits - counts and bans survive a restart', async () => {
   const path = newPath()
   const first = await open(path)
   for (let n = 0; n < 4; n++) await first.consume('banned', SMALL, T0)
@@ -52,7 +54,7 @@ test('sqlite limits - counts and bans survive a restart', { skip }, async () => 
   assert.equal((await again.consume('banned', SMALL, T0 + 1)).code, undefined)
 })
 
-test('sqlite limits - callers without a key are counted in memory', { skip }, async () => {
+test('sqlite limits - callers without a key are counted in memory', async () => {
   const path = newPath()
   const limits = await open(path)
   await limits.consume('addr:127.0.0.1', SMALL, T0)
@@ -62,7 +64,7 @@ test('sqlite limits - callers without a key are counted in memory', { skip }, as
   assert.deepEqual(await (await open(path)).dump(), [])
 })
 
-test('sqlite limits - a clock that is not finite is refused', { skip }, async () => {
+test('sqlite limits - a clock that is not finite is refused', async () => {
   const limits = await open()
   assert.throws(() => limits.consume('k', SMALL, Number.NaN), RangeError)
   assert.deepEqual(await limits.dump(), [])

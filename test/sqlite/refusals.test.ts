@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test as anywhere } from 'node:test'
 import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { OptionError } from '../../src/lib/options.js'
 import { temporaryFolders } from '../json-file/json-files.js'
-import { withoutSqlite as skip } from './availability.js'
+import { testUnless } from '../support/test-unless.js'
+import { withoutSqlite } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
+const test = testUnless(withoutSqlite)
 const folder = temporaryFolders()
 
-test(`sqlite - a file that is no database is refused, and left as it is`, {
-  skip,
-}, async () => {
+test(`sqlite - a file that is no database is refused, and left as it is`, async () => {
   for (const content of ['hello', 'x'.repeat(10_000), '{"pets":[]}']) {
     const path = newPath()
     fs.writeFileSync(path, content)
@@ -24,7 +24,7 @@ test(`sqlite - a file that is no database is refused, and left as it is`, {
   }
 })
 
-test(`sqlite - damaged pages are an error, and check names it`, { skip }, async () => {
+test(`sqlite - damaged pages are an error, and check names it`, async () => {
   const path = await filled(2_000)
   const bytes = fs.readFileSync(path)
   fs.writeFileSync(path, bytes.fill('damage', 12 * 4_096))
@@ -37,7 +37,7 @@ test(`sqlite - damaged pages are an error, and check names it`, { skip }, async 
   await storage.close()
 })
 
-test('sqlite - a database of another program is refused, and left as it is', { skip }, async () => {
+test('sqlite - a database of another program is refused, and left as it is', async () => {
   for (const sql of ['CREATE TABLE dogs (name TEXT)', 'PRAGMA user_version = 1']) {
     const path = newPath()
     await byHand(path, sql)
@@ -51,7 +51,7 @@ test('sqlite - a database of another program is refused, and left as it is', { s
   }
 })
 
-test('sqlite - a file of a newer version is refused', { skip }, async () => {
+test('sqlite - a file of a newer version is refused', async () => {
   const path = await filled(1)
   await byHand(path, 'PRAGMA user_version = 7')
   await refuses(path, 'has version 7, and this package knows 1; update animal-adoption-store')
@@ -63,7 +63,7 @@ const CHANGED = {
   'DROP TABLE usage': 'no such table: usage',
 }
 for (const [sql, problem] of Object.entries(CHANGED)) {
-  test(`sqlite - a file is refused after ${sql}, and closed`, { skip }, async () => {
+  test(`sqlite - a file is refused after ${sql}, and closed`, async () => {
     const path = await filled(1)
     await byHand(path, sql)
     const open = sql.includes('usage') ? sqliteRateLimits : sqliteStorage
@@ -75,7 +75,7 @@ for (const [sql, problem] of Object.entries(CHANGED)) {
   })
 }
 
-test('sqlite - a WAL without its database is refused, and kept', { skip }, async () => {
+test('sqlite - a WAL without its database is refused, and kept', async () => {
   for (const rest of [undefined, '']) {
     const path = newPath()
     fs.writeFileSync(`${path}-wal`, 'the last animals')
@@ -88,7 +88,7 @@ test('sqlite - a WAL without its database is refused, and kept', { skip }, async
   }
 })
 
-test('sqlite - an empty file becomes a database', { skip }, async () => {
+test('sqlite - an empty file becomes a database', async () => {
   const path = newPath()
   fs.writeFileSync(path, '')
   const storage = await sqliteStorage(path)
@@ -96,7 +96,7 @@ test('sqlite - an empty file becomes a database', { skip }, async () => {
   await storage.close()
 })
 
-test('sqlite - a path that is not a file is refused', { skip }, async () => {
+test('sqlite - a path that is not a file is refused', async () => {
   const inMemory = 'is not a file; for animals in memory use memoryStorage()'
   for (const path of ['', ':memory:']) await refuses(path, inMemory)
   const missing = join(folder(), 'missing', 'pets.sqlite')
@@ -111,7 +111,7 @@ test('sqlite - a path that is not a file is refused', { skip }, async () => {
   await refuses(dangling, 'is a symbolic link to a missing file; remove the link')
 })
 
-test('sqlite - a copy of a damaged file names that one, and not its target', { skip }, async () => {
+test('sqlite - a copy of a damaged file names that one, and not its target', async () => {
   const path = newPath()
   const filling = await sqliteStorage(path)
   const pets = Array.from({ length: 3_000 }, (_, at) => ({ id: at + 1, ...REX }))
@@ -132,7 +132,7 @@ test('sqlite - a copy of a damaged file names that one, and not its target', { s
   await target.close()
 })
 
-test('sqlite - a symbolic link leads to the same file and WAL', { skip }, async () => {
+test('sqlite - a symbolic link leads to the same file and WAL', async () => {
   const path = await filled(1)
   const link = newPath()
   fs.symlinkSync(path, link)
@@ -144,7 +144,7 @@ test('sqlite - a symbolic link leads to the same file and WAL', { skip }, async 
   await two.close()
 })
 
-test('sqlite - a file or folder that this process may not write is refused', { skip }, async t => {
+test('sqlite - a file or folder that this process may not write is refused', async t => {
   const path = await filled(1)
   const above = join(path, '..')
   for (const parent of [join(above, '..'), join(above, '..', '..')]) fs.chmodSync(parent, 0o755)
@@ -159,9 +159,7 @@ test('sqlite - a file or folder that this process may not write is refused', { s
   assert.deepEqual(fs.readdirSync(above), ['pets.sqlite'])
 })
 
-test('sqlite - a full disk rejects the insert, and the next ones work once there is space', {
-  skip,
-}, t => {
+test('sqlite - a full disk rejects the insert, and the next ones work once there is space', t => {
   const mounted = spawnSync('unshare', ['--mount', 'true']).status === 0
   if (!mounted) return t.skip('only root can mount a small disk')
   const program = `
@@ -195,7 +193,7 @@ test('sqlite - a full disk rejects the insert, and the next ones work once there
   })
 })
 
-test('sqlite - an invalid option is refused by its name', async () => {
+anywhere('sqlite - an invalid option is refused by its name', async () => {
   const invalid = [
     [{ timeoutMs: 0 }, 'timeoutMs'],
     [{ timeout: 5 }, 'timeout'],
@@ -208,7 +206,7 @@ test('sqlite - an invalid option is refused by its name', async () => {
   }
 })
 
-test('sqlite - a Node without SQLite is an error that names the JSON file', async t => {
+anywhere('sqlite - a Node without SQLite is an error that names the JSON file', async t => {
   t.mock.method(process, 'getBuiltinModule', () => undefined)
   const message = /needs Node 22\.13 or newer for node:sqlite, .*; update Node, or use a JSON file$/
   await assert.rejects(sqliteStorage(newPath()), { name: 'SqliteError', message })

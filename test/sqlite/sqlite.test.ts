@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after } from 'node:test'
 import { type Database, loadDriver } from '../../adapters/sqlite/driver.js'
 import { type SqliteStorage, sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { storageSuite } from '../../adapters/storage/suite.js'
 import type { Pet } from '../../src/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { movedOf, temporaryFolders } from '../json-file/json-files.js'
+import { testUnless } from '../support/test-unless.js'
 import { gate } from '../support/waiting.js'
-import { withoutSqlite as skip } from './availability.js'
+import { withoutSqlite } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const test = testUnless(withoutSqlite)
 const folder = temporaryFolders()
 const opened = new Map<PetStorage, string>()
 after(async () => {
   for (const storage of opened.keys()) await (storage as SqliteStorage).close()
 })
 
-storageSuite((name, run) => test(`sqlite - ${name}`, { skip }, run), {
+storageSuite((name, run) => test(`sqlite - ${name}`, run), {
   create: open,
   async reopen(storage) {
     await (storage as SqliteStorage).close()
@@ -27,7 +29,7 @@ storageSuite((name, run) => test(`sqlite - ${name}`, { skip }, run), {
   idempotency: true,
 })
 
-test('sqlite - an invalid pet is rejected without failing its batch', { skip }, async () => {
+test('sqlite - an invalid pet is rejected without failing its batch', async () => {
   const storage = await openHere()
   const inserts = await Promise.allSettled([
     storage.insert(REX),
@@ -50,9 +52,7 @@ test('sqlite - an invalid pet is rejected without failing its batch', { skip }, 
   )
 })
 
-test('sqlite - an id is not reused after somebody deleted its animal by hand', {
-  skip,
-}, async () => {
+test('sqlite - an id is not reused after somebody deleted its animal by hand', async () => {
   const path = newPath()
   const storage = await openHere(path)
   for (let n = 0; n < 5; n++) await storage.insert(REX)
@@ -66,7 +66,7 @@ test('sqlite - an id is not reused after somebody deleted its animal by hand', {
   assert.equal((await storage.insert(REX)).id, 7)
 })
 
-test('sqlite - the key of an animal that somebody deleted is free', { skip }, async () => {
+test('sqlite - the key of an animal that somebody deleted is free', async () => {
   const path = newPath()
   const storage = await openHere(path)
   const once = { scope: 'web', key: 'k', fingerprint: '0123456789abcdef', expiresAt: 1_000 }
@@ -76,7 +76,7 @@ test('sqlite - the key of an animal that somebody deleted is free', { skip }, as
   assert.deepEqual([pet.id, replayed], [2, false])
 })
 
-test('sqlite - expired keys are dropped while others come', { skip }, async () => {
+test('sqlite - expired keys are dropped while others come', async () => {
   const path = newPath()
   const storage = await openHere(path)
   for (let now = 0; now < 100; now++) {
@@ -86,7 +86,7 @@ test('sqlite - expired keys are dropped while others come', { skip }, async () =
   assert.equal((await storage.dump()).idempotencyKeys?.length, 10)
 })
 
-test('sqlite - the count is exact after a restore with gaps', { skip }, async () => {
+test('sqlite - the count is exact after a restore with gaps', async () => {
   const storage = await openHere()
   await storage.restore({ pets: [2, 5, 9].map(id => ({ id, ...REX })), nextId: 12 })
   assert.equal(await storage.count(), 3)
@@ -96,9 +96,7 @@ test('sqlite - the count is exact after a restore with gaps', { skip }, async ()
   assert.deepEqual(await storage.check(), [])
 })
 
-test('sqlite - seed restores into a storage that was never used, and into no other', {
-  skip,
-}, async () => {
+test('sqlite - seed restores into a storage that was never used, and into no other', async () => {
   const storage = await openHere()
   const written: number[] = []
   const pets = Array.from({ length: 2_500 }, (_, at): Pet => ({ id: at + 1, ...REX }))
@@ -111,7 +109,7 @@ test('sqlite - seed restores into a storage that was never used, and into no oth
   assert.equal(await storage.count(), 0)
 })
 
-test('sqlite - a rare status is found by its index', { skip }, async () => {
+test('sqlite - a rare status is found by its index', async () => {
   const path = newPath()
   await (await openHere(path)).close()
   await byHand(path, database => {
@@ -128,7 +126,7 @@ test('sqlite - a rare status is found by its index', { skip }, async () => {
   })
 })
 
-test('sqlite - commits are synced, to a write-ahead log', { skip }, async () => {
+test('sqlite - commits are synced, to a write-ahead log', async () => {
   const path = newPath()
   const storage = await openHere(path)
   await storage.insert(REX)
@@ -137,7 +135,7 @@ test('sqlite - commits are synced, to a write-ahead log', { skip }, async () => 
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
 })
 
-test('sqlite - check finds rows that this package did not write', { skip }, async () => {
+test('sqlite - check finds rows that this package did not write', async () => {
   const path = newPath()
   const storage = await openHere(path)
   for (let n = 0; n < 3; n++) await storage.insert(REX)
@@ -150,9 +148,7 @@ test('sqlite - check finds rows that this package did not write', { skip }, asyn
   ])
 })
 
-test('sqlite - inserts wait for the lock of another process, and are refused in time', {
-  skip,
-}, async () => {
+test('sqlite - inserts wait for the lock of another process, and are refused in time', async () => {
   const path = newPath()
   const storage = await openHere(path, 300)
   await storage.insert(REX)
@@ -172,7 +168,7 @@ test('sqlite - inserts wait for the lock of another process, and are refused in 
   })
 })
 
-test('sqlite - a closed storage refuses everything, and closes once', { skip }, async () => {
+test('sqlite - a closed storage refuses everything, and closes once', async () => {
   const path = newPath()
   const storage = await openHere(path)
   const last = storage.insert(REX)
@@ -188,7 +184,7 @@ test('sqlite - a closed storage refuses everything, and closes once', { skip }, 
   await assert.rejects(async () => storage.list({ limit: 1 }), closed)
 })
 
-test('sqlite - what waits for a lock when its storage closes is refused', { skip }, async () => {
+test('sqlite - what waits for a lock when its storage closes is refused', async () => {
   const path = newPath()
   const storage = await openHere(path, 60_000)
   const limits = await sqliteRateLimits(path, { timeoutMs: 60_000 })
@@ -207,9 +203,7 @@ test('sqlite - what waits for a lock when its storage closes is refused', { skip
   assert.deepEqual(await again.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
 })
 
-test('sqlite - what waits for a lock is refused even if its file was replaced a moment ago', {
-  skip,
-}, async () => {
+test('sqlite - what waits for a lock is refused even if its file was replaced a moment ago', async () => {
   const path = newPath()
   const storage = await openHere(path, 60_000)
   await byHand(path, async other => {
@@ -223,7 +217,7 @@ test('sqlite - what waits for a lock is refused even if its file was replaced a 
   })
 })
 
-test('sqlite - memory does not grow with the number of animals', { skip }, async () => {
+test('sqlite - memory does not grow with the number of animals', async () => {
   const path = newPath()
   const storage = await openHere(path)
   const pets = Array.from({ length: 50_000 }, (_, at): Pet => ({ id: at + 1, ...REX }))
@@ -269,9 +263,7 @@ for (const end of ['', '-wal', '-shm']) {
   for (const what of ['removed', 'replaced', 'cut'] as const) {
     // To cut the others shrinks what is in use, or ends a process that reads it.
     if (what === 'cut' && end !== '-wal') continue
-    test(`sqlite - a file ${end} that is ${what} while open is an error, until it is put back`, {
-      skip,
-    }, async () => {
+    test(`sqlite - a file ${end} that is ${what} while open is an error, until it is put back`, async () => {
       const path = newPath()
       const message = movedOf(path + end)
       const storage = await openHere(path)
@@ -297,9 +289,7 @@ for (const end of ['', '-wal', '-shm']) {
   }
 }
 
-test('sqlite - a file that is replaced while its opening waits for the lock is an error', {
-  skip,
-}, async t => {
+test('sqlite - a file that is replaced while its opening waits for the lock is an error', async t => {
   const path = newPath()
   await (await openHere(path)).close()
   const message = movedOf(path)
@@ -322,9 +312,7 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
   await refused
 })
 
-test('sqlite - closing a file that was replaced keeps the WAL of the new one', {
-  skip,
-}, async () => {
+test('sqlite - closing a file that was replaced keeps the WAL of the new one', async () => {
   const path = newPath()
   const storage = await openHere(path)
   await storage.insert(REX)
