@@ -20,6 +20,7 @@ export function createThrottle(
   /** Retries first, then the others, each in their order. Sets, as any call may leave early. */
   const [retries, calls] = [new Set<Waiting>(), new Set<Waiting>()]
   const waitingCalls = () => retries.size + calls.size
+  const next = () => takeFirst(retries, calls)
   /** One timer for all waiting calls; a response needs none. */
   let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
@@ -107,14 +108,6 @@ export function createThrottle(
     setTimer(Number.POSITIVE_INFINITY)
   }
 
-  function next(): Waiting | undefined {
-    const queue = retries.size > 0 ? retries : calls
-    const [first] = queue
-    if (first) queue.delete(first)
-    first?.stopListening?.()
-    return first
-  }
-
   /** Returns whether it is a new one; at Infinity there is none. */
   function setTimer(at: number): boolean {
     if (timer?.at === at) return false
@@ -128,4 +121,13 @@ export function createThrottle(
     timer = { at, stop: time.at(at, reached) }
     return true
   }
+}
+
+/** Takes a call out of the first of the two that has one. */
+function takeFirst(retries: Set<Waiting>, calls: Set<Waiting>): Waiting | undefined {
+  const queue = retries.size > 0 ? retries : calls
+  const [first] = queue
+  if (first) queue.delete(first)
+  first?.stopListening?.()
+  return first
 }
