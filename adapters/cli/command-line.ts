@@ -86,7 +86,7 @@ function isCommand(word: string): boolean {
 }
 
 function optionsOf(name: CommandName): Options {
-  const { groups }: Command = COMMANDS[name]
+  const { groups = {} }: Command = COMMANDS[name]
   return Object.assign({}, ...Object.values(groups), GENERAL)
 }
 
@@ -138,13 +138,12 @@ function unknownOption(flag: string, options: readonly [name: string, option: Op
 
 /** @throws UsageError */
 function checkOperands({ command, isNamed, operands, last }: CommandLine): void {
-  const { usage, operands: taken }: Command = COMMANDS[command]
+  const { usage, operands: [least, most] = [0, 0] }: Command = COMMANDS[command]
   if (command === 'exec') {
     if (operands.length === 0) return
     const shown = withoutSecrets(operands.join(' '))
     throw new UsageError(`exec needs -- before its command: exec -- ${shown}`)
   }
-  const [least, most] = taken
   const count = operands.length + last.length
   if (count >= least && count <= most) return
   if (most > 0) throw new UsageError(`Expected ${usage}; see ${command} --help`)
@@ -161,7 +160,7 @@ interface Variable {
 
 /** `PORT` and `HOST` as hosting platforms set them, too. An empty variable counts as not set. */
 function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): readonly Variable[] {
-  const { variables = [], groups }: Command = COMMANDS[command]
+  const { variables = [], groups = {} }: Command = COMMANDS[command]
   const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups))).filter(
     ([name]) => variables === 'all' || variables.includes(name),
   )

@@ -20,18 +20,17 @@ export interface Command {
   readonly does: string
   /** What else its own help says. */
   readonly more?: string
-  readonly examples: readonly string[]
+  readonly examples?: readonly string[]
   /** Its options by the heading that they have in the help. */
-  readonly groups: Readonly<Record<string, Options>>
+  readonly groups?: Readonly<Record<string, Options>>
   /** The options that come from the environment if they are not given. */
   readonly variables?: 'all' | readonly string[]
-  /** How many words follow it; `exec` takes a command instead. */
-  readonly operands: readonly [least: number, most: number]
+  /** How many words follow it, by default none; `exec` takes a command instead. */
+  readonly operands?: readonly [least: number, most: number]
 }
 
 const RECORDING = 'a recording of exec --record'
 const ANY_STORE = 'A store is x.json, x.sqlite, postgres://… or postgres:, as for --store.'
-const NONE = [0, 0] as const
 
 export const COMMANDS = {
   serve: {
@@ -40,7 +39,6 @@ export const COMMANDS = {
     examples: ['serve --store pets.json --keys keys.json', 'serve --control --clock 2030-01-01'],
     groups: { Server: SERVER, Store: STORE },
     variables: 'all',
-    operands: NONE,
   },
   exec: {
     usage: '[exec] [options] -- <command>',
@@ -55,14 +53,12 @@ export const COMMANDS = {
       'Another server': THROUGH,
     },
     variables: 'all',
-    operands: NONE,
   },
   copy: {
     usage: 'copy <from> <to>',
     does: 'copy all animals into an empty store',
     more: ANY_STORE,
     examples: ['copy pets.json pets.sqlite', 'copy pets.json postgres:'],
-    groups: {},
     operands: [2, 2],
   },
   check: {
@@ -70,7 +66,6 @@ export const COMMANDS = {
     does: 'check a store for damage',
     more: ANY_STORE,
     examples: ['check pets.json', 'check postgres:'],
-    groups: {},
     operands: [1, 1],
   },
   verify: {
@@ -103,7 +98,6 @@ export const COMMANDS = {
     does: 'show the first step where two runs differ',
     more: `Each file is ${RECORDING}. Exit codes: 0 no step differs, 1 one does or there is none, 2 a file cannot be read.`,
     examples: ['diff good.json bad.json'],
-    groups: {},
     operands: [2, 2],
   },
   openapi: {
@@ -112,28 +106,20 @@ export const COMMANDS = {
     examples: ['openapi >openapi.json', 'openapi --idempotency --pagination'],
     groups: { Options: DESCRIBED },
     variables: 'all',
-    operands: NONE,
   },
   skill: {
     usage: 'skill',
     does: 'print how a coding agent repairs a client with this program',
     examples: ['skill >.agents/skills/animal-adoption-store/SKILL.md'],
-    groups: {},
-    operands: NONE,
   },
   help: {
     usage: 'help [command]',
     does: 'print this help',
-    examples: [],
-    groups: {},
     operands: [0, 1],
   },
   version: {
     usage: 'version',
     does: 'print the version',
-    examples: [],
-    groups: {},
-    operands: NONE,
   },
 } as const satisfies Readonly<Record<string, Command>>
 

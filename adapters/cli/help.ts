@@ -9,7 +9,7 @@ const INDENT = 31
 /** @param name whose help it is; without one, a list of all commands */
 export function helpText(name?: CommandName): string {
   if (name === undefined || name === 'help' || name === 'version') return listOfCommands()
-  const { usage, does, more = '', examples, groups, variables }: Command = COMMANDS[name]
+  const { usage, does, more = '', examples = [], groups = {}, variables }: Command = COMMANDS[name]
   const tables = Object.entries<Options>({ ...groups, General: GENERAL })
   return sections(
     `Usage: ${PROGRAM} ${usage}`,

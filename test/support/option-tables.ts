@@ -51,7 +51,7 @@ function judgedTable(): string {
 }
 
 function flagTable(command: string, names: string): string {
-  const { groups }: Command = COMMANDS[command as CommandName]
+  const { groups = {} }: Command = COMMANDS[command as CommandName]
   const all: Readonly<Record<string, Options>> = { ...groups, General: GENERAL }
   const options = names.split(', ').map(group => all[group] ?? {})
   const rows = Object.entries<Option>(Object.assign({}, ...options)).map(([name, option]) => {
