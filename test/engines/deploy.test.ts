@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { withConsole } from '../../adapters/console/index.js'
 import { type HttpServer, listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/memory.js'
@@ -32,6 +33,25 @@ test('deploy - nginx starts with the file as it is, whatever the names of the co
 }, async () => {
   await using nginx = await startNginx(deployed('nginx.conf'))
   await assertError(await fetch(`${nginx.url}/v1/pets`), 503, 'storage_unavailable')
+})
+
+test('deploy - nginx follows both containers to other addresses', {
+  skip: withoutResolvingNginx,
+}, async t => {
+  const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+  const names = await serveNames(t, '127.0.0.2')
+  const first = await listen(store, { port: 0, host: '127.0.0.2' })
+  const config = deployed('nginx.conf')
+    .replace(/resolver \S+ valid=5s/, `resolver 127.0.0.1:${names.port} valid=1s`)
+    .replaceAll(':4280', `:${first.port}`)
+  await using nginx = await startNginx(config)
+  const status = async () => (await fetch(`${nginx.url}/v1/pets`)).status
+  while ((await status()) !== 401);
+  await first.close()
+  assert.equal(await status(), 503)
+  names.moveTo('127.0.0.3')
+  await using _second = await listen(store, { port: first.port, host: '127.0.0.3' })
+  while ((await status()) !== 401);
 })
 
 test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {
@@ -288,4 +308,26 @@ async function assertError(response: Response, status: number, code: string): Pr
   const body = (await response.json()) as Record<string, unknown>
   assert.deepEqual([response.status, body['code'], body['status']], [status, code, status])
   assert.deepEqual(Object.keys(body), ['code', 'message', 'status'])
+}
+
+/** A DNS server to which every name has one address of IPv4 (RFC 1035 §4). */
+async function serveNames(t: TestContext, first: string) {
+  let address = first
+  const socket = createSocket('udp4')
+  socket.on('message', (query, { port }) => {
+    const question = query.subarray(12, query.indexOf(0, 12) + 5)
+    // A response without an error: one question, one answer.
+    const head = Buffer.from([...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0])
+    // Of the name in the question, of type A in class IN, for a second, four bytes.
+    const answer = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]
+    socket.send(Buffer.concat([head, question, Buffer.from(answer)]), port)
+  })
+  await once(socket.bind(0, '127.0.0.1'), 'listening')
+  t.after(() => socket.close())
+  return {
+    port: socket.address().port,
+    moveTo(other: string): void {
+      address = other
+    },
+  }
 }
