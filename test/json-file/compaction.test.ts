@@ -5,8 +5,7 @@ import test from 'node:test'
 import type { JsonFileOptions } from '../../adapters/json-file/index.js'
 import type { PetStorage } from '../../src/ports.js'
 import { gate, until } from '../support/waiting.js'
-import { diskError } from './disk-faults.js'
-import { openWatched, REX, stored, temporaryFolders } from './json-files.js'
+import { faults, openWatched, REX, stored, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
 
@@ -51,12 +50,10 @@ test('json file - when idle, a large document is compacted only for a share of i
 
 test('json file - a failed compaction is reported, and a later one completes it', async () => {
   const errors: string[] = []
-  let isBusy = false
+  const disk = faults()
   const onError = ({ message }: Error) => void errors.push(message)
-  const { path, storage, idle } = await opened({ onError }, call => {
-    if (call === 'rename document' && isBusy) throw diskError('EBUSY')
-  })
-  isBusy = true
+  const { path, storage, idle } = await opened({ onError }, disk.before)
+  disk.fail('rename document', 'EBUSY')
   await insert(storage, 'a', 'b')
   idle()
   await until(() => errors.length > 0)
@@ -65,7 +62,7 @@ test('json file - a failed compaction is reported, and a later one completes it'
   ])
   await insert(storage, 'c')
   assert.deepEqual(await stored(path), ['a', 'b', 'c'])
-  isBusy = false
+  disk.work()
   idle()
   await until(() => beside(path).length < 2)
   assert.deepEqual(await stored(path), ['a', 'b', 'c'])
@@ -75,19 +72,17 @@ test('json file - a failed compaction is reported, and a later one completes it'
 
 test('json file - a listener that throws does not stop compaction', async () => {
   let calls = 0
-  let isBusy = false
+  const disk = faults()
   const onError = () => {
     calls++
     throw new Error('from the listener')
   }
-  const { path, storage, idle } = await opened({ onError }, call => {
-    if (call === 'rename document' && isBusy) throw diskError('EBUSY')
-  })
-  isBusy = true
+  const { path, storage, idle } = await opened({ onError }, disk.before)
+  disk.fail('rename document', 'EBUSY')
   await insert(storage, 'a')
   idle()
   await until(() => calls === 1)
-  isBusy = false
+  disk.work()
   await storage.close()
   assert.deepEqual(await stored(path), ['a'])
 })
@@ -97,15 +92,13 @@ test('json file - without onError, a background failure is a process warning', a
   const { emitWarning } = process
   t.after(() => Object.assign(process, { emitWarning }))
   Object.assign(process, { emitWarning: (warning: Error) => warnings.push(warning.message) })
-  let isBusy = false
-  const { storage, idle } = await opened({}, call => {
-    if (call === 'rename document' && isBusy) throw diskError('EBUSY')
-  })
-  isBusy = true
+  const disk = faults()
+  const { storage, idle } = await opened({}, disk.before)
+  disk.fail('rename document', 'EBUSY')
   await insert(storage, 'a')
   idle()
   await until(() => warnings.length > 0)
-  isBusy = false
+  disk.work()
   await storage.close()
   assert.match(warnings[0] as string, /could not be compacted/)
 })

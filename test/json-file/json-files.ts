@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,29 @@ import { crc32 } from 'node:zlib'
 import { type JsonFileOptions, jsonFileStorage } from '../../adapters/json-file/index.js'
 import type { Pet } from '../../src/pets/schema.js'
 import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
+
+/**
+ * What another process prints that opens a file with a function of a module: 'opened', or why not. Undefined
+ * where this machine does not let it run.
+ *
+ * @param before a command of the shell that runs before, with the file as `$1`
+ */
+export function openElsewhere(path: string, module: URL, open: string, before?: string) {
+  const program = `
+    const { ${open} } = await import('${module}')
+    console.log(await ${open}(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
+  `
+  const node = [process.execPath, '--input-type=module', '--eval', program]
+  const [command = '', ...words] = before
+    ? ['unshare', '--mount', 'sh', '-c', `${before} && shift && exec "$@"`, 'sh', path, ...node]
+    : node
+  // Root may write everything.
+  const user = process.getuid?.() === 0 && !before ? { uid: 65_534, gid: 65_534 } : {}
+  const { stdout, status } = spawnSync(command, words, {
+    ...{ ...user, cwd: join(path, '..'), encoding: 'utf8' },
+  })
+  return status === 0 ? stdout.trim() : undefined
+}
 
 export const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
 

@@ -5,9 +5,10 @@ import { basename, join } from 'node:path'
 import test from 'node:test'
 import { type Disk, JsonFileError, jsonFileStorage } from '../../adapters/json-file/index.js'
 import { NODE_DISK } from '../../adapters/storage/disk.js'
-import { temporaryFolders } from './json-files.js'
+import { openElsewhere, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
+const MODULE = new URL('../../adapters/json-file/index.js', import.meta.url)
 
 test('json file - a path that is no regular file of its own is refused, and left as it is', async () => {
   await refuses(folder(), 'is a folder; name a file in it')
@@ -43,36 +44,16 @@ test('json file - a document that this process may not write is refused', t => {
   fs.chmodSync(join(path, '..'), 0o777)
   fs.chmodSync(join(path, '..', '..'), 0o755)
   fs.chmodSync(join(path, '..', '..', '..'), 0o755)
-  const module = new URL('../../adapters/json-file/index.js', import.meta.url)
-  const program = `
-    const { jsonFileStorage } = await import('${module}')
-    console.log(await jsonFileStorage(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
-  `
-  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-  const { stdout, status } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program],
-    { ...user, cwd: join(path, '..'), encoding: 'utf8' },
-  )
-  if (status !== 0) return t.skip('another user may not run these tests')
-  assert.equal(stdout, `${path} must be readable and writable; change its permissions\n`)
+  const outcome = openElsewhere(path, MODULE, 'jsonFileStorage')
+  if (outcome === undefined) return t.skip('another user may not run these tests')
+  assert.equal(outcome, `${path} must be readable and writable; change its permissions`)
 })
 
 test('json file - a real bind mount is refused', t => {
   const path = given()
-  const module = new URL('../../adapters/json-file/index.js', import.meta.url)
-  const program = `
-    const { jsonFileStorage } = await import('${module}')
-    console.log(await jsonFileStorage(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
-  `
-  const script = 'mount --bind "$1" "$1" && exec "$2" --input-type=module --eval "$3"'
-  const { stdout, status } = spawnSync(
-    'unshare',
-    ['--mount', 'sh', '-c', script, 'sh', path, process.execPath, program],
-    { encoding: 'utf8' },
-  )
-  if (status !== 0) return t.skip('this user may not mount files')
-  assert.match(stdout, /pets\.json is mounted by itself and cannot be replaced; mount its folder/)
+  const outcome = openElsewhere(path, MODULE, 'jsonFileStorage', 'mount --bind "$1" "$1"')
+  if (outcome === undefined) return t.skip('this user may not mount files')
+  assert.match(outcome, /pets\.json is mounted by itself and cannot be replaced; mount its folder/)
 })
 
 /** Refused in one line, and without a trace. */

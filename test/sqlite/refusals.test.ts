@@ -6,7 +6,7 @@ import { test as anywhere } from 'node:test'
 import { loadDriver } from '../../adapters/sqlite/driver.js'
 import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
 import { OptionError } from '../../src/lib/options.js'
-import { temporaryFolders } from '../json-file/json-files.js'
+import { openElsewhere, temporaryFolders } from '../json-file/json-files.js'
 import { testUnless } from '../support/test-unless.js'
 import { withoutSqlite } from './availability.js'
 
@@ -150,12 +150,15 @@ test('sqlite - a file or folder that this process may not write is refused', asy
   for (const parent of [join(above, '..'), join(above, '..', '..')]) fs.chmodSync(parent, 0o755)
   fs.chmodSync(path, 0o666)
   fs.chmodSync(above, 0o555)
-  const folderRefused = openAsOther(path)
+  const folderRefused = openElsewhere(path, INDEX, 'sqliteStorage')
   if (folderRefused === undefined) return t.skip('another user may not run these tests')
   assert.equal(folderRefused, `${path} is read-only; make the file and its folder writable`)
   fs.chmodSync(above, 0o777)
   fs.chmodSync(path, 0o444)
-  assert.equal(openAsOther(path), `${path} must be readable and writable; change its permissions`)
+  assert.equal(
+    openElsewhere(path, INDEX, 'sqliteStorage'),
+    `${path} must be readable and writable; change its permissions`,
+  )
   assert.deepEqual(fs.readdirSync(above), ['pets.sqlite'])
 })
 
@@ -217,21 +220,6 @@ const INDEX = new URL('../../adapters/sqlite/index.js', import.meta.url)
 async function refuses(path: string, reason: string): Promise<void> {
   const error = { name: 'SqliteError', message: `${path} ${reason}`, path }
   await assert.rejects(sqliteStorage(path), error)
-}
-
-/** What another user than root gets; undefined when this machine cannot tell. */
-function openAsOther(path: string): string | undefined {
-  const program = `
-    const { sqliteStorage } = await import('${INDEX}')
-    console.log(await sqliteStorage(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
-  `
-  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-  const { stdout, status } = spawnSync(
-    process.execPath,
-    ['--input-type=module', '--eval', program],
-    { ...user, cwd: join(path, '..'), encoding: 'utf8' },
-  )
-  return status === 0 ? stdout.trim() : undefined
 }
 
 async function filled(count: number): Promise<string> {

@@ -141,10 +141,7 @@ for (const [
     await using own = await openOwn(await store?.(), around, inProcess && 'in process')
     const openApiUrl = more?.openApiUrl && `${own.origin}${more.openApiUrl}`
     const { results, ok } = await verify({ ...own.options, ...more, openApiUrl })
-    assert.deepEqual(
-      results.filter(({ outcome }) => outcome === 'failed'),
-      [],
-    )
+    assert.deepEqual(failedIn(results), [])
     assert.equal(ok, true)
     const unexpected = results.filter(
       ({ id, outcome }) =>
@@ -183,10 +180,7 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
     sleep: double.clock.sleep,
   }
   const { results } = await double.run(() => verify(options))
-  assert.deepEqual(
-    results.filter(({ outcome }) => outcome === 'failed'),
-    [],
-  )
+  assert.deepEqual(failedIn(results), [])
   const { outcome } = results.find(({ id }) => id === 'limits.ban-ends') ?? {}
   assert.equal(outcome, 'passed')
   assert.ok(double.clock.now() - before > 300_000)
@@ -269,8 +263,10 @@ test('verify - headers that always say 0 do not stop the run for long', async ()
     only: ['auth', 'ratelimit'],
     onWait: ({ ms }) => waits.push(ms),
   })
-  const failed = results.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
-  assert.deepEqual(failed, ['ratelimit.counts'])
+  assert.deepEqual(
+    failedIn(results).map(({ id }) => id),
+    ['ratelimit.counts'],
+  )
   assert.ok(waits.length <= 4, `${waits.length} waits`)
 })
 
@@ -290,10 +286,7 @@ test('verify - readOnly creates nothing and sends no body', async () => {
   for (const id of ['get.answer', 'get.listed', 'list.status.sold', 'ratelimit.counts']) {
     assert.ok(passed.includes(id), id)
   }
-  assert.deepEqual(
-    results.filter(({ outcome }) => outcome === 'failed'),
-    [],
-  )
+  assert.deepEqual(failedIn(results), [])
 })
 
 test('verify - created animals carry a recognizable name', async () => {
@@ -444,7 +437,7 @@ test('verify - when a server is lost, the remaining checks are skipped', async (
   }
   const { results, ok } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth'] })
   assert.equal(ok, false)
-  const failed = results.filter(({ outcome }) => outcome === 'failed')
+  const failed = failedIn(results)
   assert.deepEqual(
     failed.map(({ id, failure }) => [id, failure?.came]),
     [['auth.missing.create', 'no response: connection refused (ECONNREFUSED)']],
@@ -556,6 +549,10 @@ test('verify - a check that has nothing to look at skips its test', async () => 
   for (const run of runs) await run()
   assert.deepEqual(reasons, ['the store has no animals'])
 })
+
+function failedIn(results: readonly CheckResult[]): readonly CheckResult[] {
+  return results.filter(({ outcome }) => outcome === 'failed')
+}
 
 async function listenOn(t: TestContext, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
