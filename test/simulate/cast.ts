@@ -95,7 +95,7 @@ export function createCast(options: CastOptions): Cast {
   }
 
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
-  function judged({ name, limits }: ActorSetting, kind: ActorKind, fetch: Fetch) {
+  function judged({ name, limits, used }: ActorSetting, kind: ActorKind, fetch: Fetch) {
     const { isPolite, breaks, atLeast } = kind
     if (hasClockSteps || !(isPolite || breaks)) return fetch
     const { pagination } = setting
@@ -110,7 +110,7 @@ export function createCast(options: CastOptions): Cast {
       ensure(isFound || !broke, 'verdict.sharp', () => `nobody saw ${name} break ${breaks}`)
       // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
       // key, others did: rejections that the network kept from it, or those of its other keys.
-      const isShared = renewed.has(name) || network.hasMissedRejection(name)
+      const isShared = used !== undefined || renewed.has(name) || network.hasMissedRejection(name)
       const isByOthers = (seen: string) => {
         const rejections = rejectionsOf(seen)
         const areFew = rejections.every(number => number <= limits.banAfter)

@@ -56,6 +56,7 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
   let pids = NO_PROCESS
   let cuts = 0
+  let writes = 0
   let written = 0
   let failed = 0
   let isFull = false
@@ -128,10 +129,12 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
       ring(name, 'before')
       if (!alive.has(pid)) return given[3]
       const failure = failureOf(name)
-      if (!failure || failure.isDone) call(...(failure ? shortened(name, given) : given))
+      const isShort = failure || choicesOf(seed, 'short write', ++writes).chance(0.05)
+      const done = isShort ? shortened(name, given) : given
+      if (!failure || failure.isDone) call(...done)
       ring(name, 'after')
       if (failure) throw errorOf(failure, name)
-      return given[3]
+      return done[3]
     }
   }
 
@@ -212,7 +215,7 @@ function atOnce(): number {
 function shortened(name: keyof Disk, given: readonly unknown[]): readonly unknown[] {
   if (!name.startsWith('write')) return given
   const [file, bytes, offset, length, position] = given
-  return [file, bytes, offset, Number(length) >> 1, position]
+  return [file, bytes, offset, (Number(length) + 1) >> 1, position]
 }
 
 function errorOf({ code }: DiskFailure, name: string): Error {

@@ -16,7 +16,10 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   const machine = createMachine(seed, scheduler, setting.diskMs)
   let path = `${FOLDER}pets.json`
   let files = 1
-  let kept: RateLimitSnapshot | undefined
+  let kept: RateLimitSnapshot | undefined = setting.actors.flatMap(({ name, used }) =>
+    used ? [[name, used]] : [],
+  )
+  model.limits.restore(kept)
   let deaths = 0
   /** What processes have open. */
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
@@ -51,7 +54,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     failures: what => (what === 'read' ? 0 : machine.failures() + (what === 'open' ? refusals : 0)),
     happenings: {
       'disk-fails': ({ calls, failure }) =>
-        machine.atCall(calls, 'before', () => machine.failNext(failure)),
+        machine.atCall(calls, 'before', () => machine.failNext(failure), failure.call),
       'second-process': ({ calls, when, call }) => machine.atCall(calls, when, intrude, call),
     },
     dispose: machine.dispose,

@@ -1,4 +1,4 @@
-import { SUNSET } from '../../src/index.js'
+import { SUNSET, type Usage } from '../../src/index.js'
 import { BREAKERS, OTHERS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
@@ -34,6 +34,7 @@ function settingOf(choices: Choices): Setting {
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
   const hasCrowd = choices.chance(0.2)
+  const hasPast = !isGenerous && choices.chance(0.6)
   const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
   // Near the end of a day, of the removal date, and anywhere.
   const begin = choices.pick([
@@ -43,18 +44,22 @@ function settingOf(choices: Choices): Setting {
   ])
   return {
     begin,
-    actors: [...kinds, ...breakers].map((kind, at) => ({
-      name: `client ${at + 1}`,
-      kind,
-      limits: isBreaker(kind)
-        ? narrowLimitsOf(choices)
-        : isGenerous
-          ? GENEROUS
-          : choices.pick([limitsOf(choices), ...PLANS]),
-      address: choices.pick(['local', '192.0.2.7']),
-      keys: kind === 'rude' && hasCrowd ? 300 : 1,
-      skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
-    })),
+    actors: [...kinds, ...breakers].map((kind, at) => {
+      const isNarrow = BREAKERS.includes(kind)
+      const others = isGenerous ? GENEROUS : choices.pick([limitsOf(choices), ...PLANS])
+      const limits = isNarrow ? narrowLimitsOf(choices) : others
+      return {
+        name: `client ${at + 1}`,
+        ...{
+          kind,
+          limits,
+          used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : undefined,
+        },
+        address: choices.pick(['local', '192.0.2.7']),
+        keys: kind === 'rude' && hasCrowd ? 300 : 1,
+        skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
+      }
+    }),
     weather: {
       delay: choices.pick(DELAYS),
       ...NO_WEATHER,
@@ -78,10 +83,6 @@ function settingOf(choices: Choices): Setting {
 /** Without any, requests arrive in the very millisecond that they are planned for. */
 const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
 
-function isBreaker(kind: string): boolean {
-  return BREAKERS.includes(kind)
-}
-
 const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }
 
 /** Those of the specification (spec §8). */
@@ -95,6 +96,22 @@ function limitsOf(choices: Choices): Limits {
   const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])
   const perDay = perMinute * choices.pick([1, 2, 5, 50, 1_000])
   return { perMinute, perDay, banAfter: choices.pick([1, 2, 5, 10, 30]) }
+}
+
+/** When they end: so long ago that they are forgotten, or just not, now, soon, and later than any ban can. */
+const BANS = [-DAY, 1_000 - DAY, 0, MINUTE, 3_601_000, 3_602_000]
+
+/** Close to the end of the minute, the day, the patience, or a ban: nobody has to get there by requests. */
+function usageOf(choices: Choices, limits: Limits, begin: number): Usage {
+  const { perMinute, perDay, banAfter } = limits
+  const left = (limit: number) => Math.max(0, limit - choices.pick([0, 1, 3, limit]))
+  const minuteCount = left(perMinute)
+  return {
+    ...{ lastSeen: begin - choices.pick([0, 1, 1_000]), minuteCount, rejections: left(banAfter) },
+    dayCount: Math.max(minuteCount, left(perDay)),
+    bannedUntil: choices.chance(0.5) ? 0 : 1_000 * Math.ceil(begin / 1_000) + choices.pick(BANS),
+    banLevel: choices.below(6),
+  }
 }
 
 /** Most rules are about limits. */
@@ -176,7 +193,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     () => ({ kind: 'restore' }),
     restoreBeforeDeath,
     () => ({ kind: 'swap' }),
-    some => ({ kind: 'disk-fails', failure: failureOf(some), calls: some.below(15) }),
+    diskFails,
     some => ({ kind: 'second-process', ...momentOf(some) }),
     restartBesideAnother,
     failureBeforeDeath,
@@ -205,18 +222,21 @@ function momentOf(choices: Choices): DiskMoment {
 
 const CALLS = ['writeSync', 'fdatasync', 'fsync', 'rename', 'unlink'] as const
 
-function failureOf(choices: Choices): DiskFailure {
+function diskFails(choices: Choices): object {
   const call = choices.pick(['any', 'fdatasync', 'fsync', 'write', 'writeSync', 'rename'] as const)
-  return { call, code: choices.pick(['EIO', 'ENOSPC'] as const), isDone: choices.chance(0.3) }
+  const failure = { call, code: choices.pick(['EIO', 'ENOSPC']), isDone: choices.chance(0.3) }
+  return { kind: 'disk-fails', failure, calls: choices.below(call === 'any' ? 15 : 4) }
 }
 
 /** A create fails, and before the next one is written, the process dies with what the first has left. */
 function failureBeforeDeath(choices: Choices): readonly object[] {
   const call = choices.pick(['fdatasync', 'writeSync'] as const)
   const failure: DiskFailure = { call, code: 'EIO', isDone: choices.chance(0.5) }
+  // After others, as the journal keeps those.
+  const calls = choices.below(3)
   return [
-    { kind: 'disk-fails', failure, calls: 0 },
-    { kind: 'kill', call: 'writeSync', calls: 1, when: 'before' },
+    { kind: 'disk-fails', failure, calls },
+    { kind: 'kill', call: 'writeSync', calls: calls + 1, when: 'before' },
   ]
 }
 
@@ -255,7 +275,7 @@ function stepOf(choices: Choices): number {
 
 function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): object {
   const breaks = choices.chance(0.25)
-  const actor = choices.pick(actors.filter(({ kind }) => isBreaker(kind) === breaks)).name
+  const actor = choices.pick(actors.filter(({ kind }) => BREAKERS.includes(kind) === breaks)).name
   const kind = choices.below(100)
   const call: CallPlan =
     kind < 55

@@ -1,4 +1,4 @@
-import type { NewPet } from '../../src/index.js'
+import type { NewPet, Usage } from '../../src/index.js'
 import type { DiskCall, DiskFailure } from './disk.js'
 import type { Weather } from './network.js'
 import type { DriverFailure } from './sqlite/calls.js'
@@ -52,6 +52,8 @@ export interface ActorSetting {
   readonly keys: number
   /** How far its clock is off, in ms. */
   readonly skew: number
+  /** What the limiter knows of it at the beginning, where counts are in memory. */
+  readonly used?: Usage | undefined
 }
 
 export interface Limits {

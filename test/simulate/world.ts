@@ -96,7 +96,8 @@ function createWorld(
   const clock = () => Math.floor(scheduler.now() + offset)
   const server = createServerLife({ ...stage, seed, setting, engine, model, clock })
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
-  const isQuiet = isCalm(setting) && events.every(({ kind }) => kind === 'call')
+  const isQuiet =
+    isCalm(setting) && isUnused(setting) && events.every(({ kind }) => kind === 'call')
   const hasClockSteps = events.some(({ kind }) => kind === 'clock-step')
   const { addKey } = server
   const known = { isQuiet, hasClockSteps }
@@ -204,6 +205,10 @@ function createWorld(
     }
     return true
   }
+}
+
+function isUnused({ actors }: Setting): boolean {
+  return actors.every(({ used }) => used === undefined)
 }
 
 function listenersOf(emitter: NodeJS.Process): string {

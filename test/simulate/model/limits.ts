@@ -1,4 +1,4 @@
-import type { Policy } from '../../../src/index.js'
+import type { Policy, RateLimitSnapshot, Usage } from '../../../src/index.js'
 
 /** What the response to one request says about limits. */
 export interface Told {
@@ -16,6 +16,8 @@ export interface LimitModel {
   ask(partition: string, policy: Policy, now: number): Told
   /** The counts are gone: the process ended. */
   forget(): void
+  /** The counts are these. */
+  restore(snapshot: RateLimitSnapshot): void
   /** The state to compare with later, or to go back to. */
   save(): () => void
   /**
@@ -48,6 +50,9 @@ export function createLimitModel(): LimitModel {
     },
     forget() {
       budgets = new Map()
+    },
+    restore(snapshot) {
+      budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
     save() {
       const saved = structuredClone(budgets)
@@ -128,6 +133,16 @@ function windowsAt(budget: Budget, at: number): Pick<Budget, 'minute' | 'day'> {
         ? budget.minute
         : { number: minute, admitted: 0, rejected: 0 },
     day: budget.day.number === day ? budget.day : { number: day, admitted: 0 },
+  }
+}
+
+function budgetOf(usage: Usage): Budget {
+  const { lastSeen: at, minuteCount, rejections: rejected, dayCount, bannedUntil, banLevel } = usage
+  return {
+    at,
+    minute: { number: Math.floor(at / MINUTE), admitted: minuteCount, rejected },
+    day: { number: Math.floor(at / DAY), admitted: dayCount },
+    ban: { end: bannedUntil, level: banLevel },
   }
 }
 
