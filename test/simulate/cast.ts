@@ -76,10 +76,10 @@ export function createCast(options: CastOptions): Cast {
   }
 
   function create(actor: ActorSetting) {
-    const { name, kind, skew } = actor
+    const { name, kind, skew, client } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const manners = { name, note, now: scheduler.now, isSpared: isQuiet, hasClockSteps }
+    const manners = { name, client, note, now: scheduler.now, isSpared: isQuiet, hasClockSteps }
     const watcher = reported(watchManners(manners), fail)
     const choices = choicesOf(seed, 'actor', name)
     return known.create({

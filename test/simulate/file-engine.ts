@@ -5,6 +5,7 @@ import type { RateLimitSnapshot } from '../../src/index.js'
 import { ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
 import type { Backend, Engine, EngineOptions } from './engine.js'
+import { remoteLimits } from './remote-limits.js'
 import { Violation } from './violation.js'
 
 const FOLDER = '/data/'
@@ -25,10 +26,13 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
   let intruder: Promise<void> | undefined
   let refusals = 0
+  /** How often requests that were waiting for the limiter may have found everything closed. */
+  let closed = 0
 
   return {
     processes: 1,
-    restMs: 0,
+    // The protection of the limiter looks at its clock now and then.
+    restMs: setting.isRemote ? 1_000 : 0,
     open,
     async copy() {
       const next = `${FOLDER}pets-${++files}.json`
@@ -51,7 +55,10 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     cutPower: () => ended(machine.cutPower),
     setFull: machine.setFull,
     heal: machine.heal,
-    failures: what => (what === 'read' ? 0 : machine.failures() + (what === 'open' ? refusals : 0)),
+    failures(what) {
+      if (what === 'open') return machine.failures() + refusals
+      return closed + (what === 'read' ? 0 : machine.failures())
+    },
     happenings: {
       'disk-fails': ({ calls, failure }) =>
         machine.atCall(calls, 'before', () => machine.failNext(failure), failure.call),
@@ -151,16 +158,22 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
     )
     const rateLimits = memoryRateLimits()
+    const remote = setting.isRemote ? remoteLimits(options, `${disk.pid}`, rateLimits) : undefined
     const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
       storage,
-      rateLimits,
-      async begin() {
+      rateLimits: remote?.rateLimits ?? rateLimits,
+      async begin({ events }) {
+        events.on('ratelimit.degraded', ({ error }) => {
+          note('counted alone')
+          remote?.degraded((error as Error).message)
+        })
         if (kept) await rateLimits.restore(kept)
         else model.forgetLimits()
         kept = undefined
       },
       admit(expected, answer) {
+        if (remote) return remote.admit(expected, answer)
         expected.decided()
         return answer()
       },
@@ -169,6 +182,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         ensureFewCounts(await rateLimits.dump(), setting)
         ensureFewKeys(await storage.dump(), opened.length, setting)
         const before = deaths
+        remote?.close()
+        if (remote) closed++
         try {
           await storage.close()
         } finally {

@@ -57,6 +57,12 @@ function settingOf(choices: Choices): Setting {
         },
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
+        client: {
+          maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
+          maxRetries: choices.pick([0, 1, 3, 3]),
+          maxWaitMs: choices.pick([0, 5_000, 120_000, 120_000]),
+          timeoutMs: choices.pick([400, 30_000, 30_000]),
+        },
         skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
       }
     }),
@@ -77,6 +83,7 @@ function settingOf(choices: Choices): Setting {
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
+    isRemote: choices.chance(0.25),
   }
 }
 
@@ -201,6 +208,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
     some => ({ kind: 'clock-step', ms: stepOf(some) }),
+    some => stepBetweenCalls(some, actors),
     some => ({
       kind: 'new-key',
       actor: some.pick(actors).name,
@@ -265,6 +273,13 @@ function restartBesideAnother(choices: Choices): readonly object[] {
     { kind: choices.pick(['restart', 'kill']), ...moment },
     { kind: 'second-process', ...moment },
   ]
+}
+
+/** The second call comes as long before the first as the clock stepped back, where nothing is delayed. */
+function stepBetweenCalls(choices: Choices, actors: readonly ActorSetting[]): readonly object[] {
+  const { name: actor } = choices.pick(actors)
+  const call = { kind: 'call', actor, call: { do: 'odd', which: 0 } }
+  return [call, { kind: 'clock-step', ms: choices.pick([-60_000, -60_001]) }, call]
 }
 
 function stepOf(choices: Choices): number {

@@ -1,8 +1,10 @@
 import type { Watcher, WireRequest, WireResponse } from './network.js'
+import type { ClientSetting } from './scenario.js'
 import { ensure } from './violation.js'
 
 export interface MannersOptions {
   readonly name: string
+  readonly client: ClientSetting
   readonly now: () => number
   readonly note: (what: string) => void
   /** Whether nothing in this world gives the server a reason to reject it. */
@@ -19,11 +21,14 @@ interface Attempt {
   state: 'under way' | 'lost' | 'failed' | 'rejected' | 'done'
   /** When the client learnt that. */
   at: number
+  /** How often it was lost or failed. */
+  failures: number
 }
 
 /** Watches a polite client, by what it can know. */
 export function watchManners(options: MannersOptions): Watcher {
-  const { name, now, note, isSpared, hasClockSteps } = options
+  const { name, client, now, note, isSpared, hasClockSteps } = options
+  const inFlight = new Set<WireRequest>()
   const creates = new Map<string, Attempt>()
   /** By API key: a client of another key starts anew. */
   const blocked = new Map<string, number>()
@@ -46,8 +51,16 @@ export function watchManners(options: MannersOptions): Watcher {
         () => `${name} sends ${Math.round(reset - now())} ms before Reset, and nothing remained`,
       )
       if (request.body !== undefined) checkRepeat(request, request.body)
+      inFlight.add(request)
+      const count = [...inFlight].filter(one => keyOf(one) === keyOf(request)).length
+      ensure(
+        count <= client.maxConcurrent,
+        'client.waits',
+        () => `${name} has ${count} requests in flight, and may have ${client.maxConcurrent}`,
+      )
     },
     received(request, response, isWhole) {
+      inFlight.delete(request)
       if (isWhole || response.status >= 400) learn(request, stateOf(response))
       if (isWhole) learnReset(request, response)
       if (response.status !== 429) return
@@ -57,7 +70,10 @@ export function watchManners(options: MannersOptions): Watcher {
       const end = Math.max(blockOf(request), now() + seconds * 1_000)
       blocked.set(keyOf(request), end)
     },
-    failed: request => learn(request, 'lost'),
+    failed(request) {
+      inFlight.delete(request)
+      learn(request, 'lost')
+    },
   }
 
   function blockOf(request: WireRequest): number {
@@ -75,7 +91,8 @@ export function watchManners(options: MannersOptions): Watcher {
 
   function checkRepeat(request: WireRequest, body: string): void {
     const before = creates.get(body)
-    creates.set(body, { state: 'under way', at: now() })
+    const failures = before?.failures ?? 0
+    creates.set(body, { state: 'under way', at: now(), failures })
     if (!before) return
     const { state, at } = before
     note('repeated create')
@@ -83,6 +100,11 @@ export function watchManners(options: MannersOptions): Watcher {
       state !== 'under way' && state !== 'done',
       'client.repeats',
       () => `${name} sends a create again that is ${state}`,
+    )
+    ensure(
+      failures <= client.maxRetries,
+      'client.repeats',
+      () => `${name} sends a create again that failed ${failures} times`,
     )
     if (state === 'rejected') return
     ensure(
@@ -101,7 +123,9 @@ export function watchManners(options: MannersOptions): Watcher {
     const attempt = body === undefined ? undefined : creates.get(body)
     // A rejection that is cut off is one nevertheless.
     const isKnown = state === 'lost' && attempt?.state === 'rejected'
-    if (attempt && !isKnown) Object.assign(attempt, { state, at: now() })
+    if (!attempt || isKnown) return
+    if (attempt.state === 'under way' && /lost|failed/.test(state)) attempt.failures++
+    Object.assign(attempt, { state, at: now() })
   }
 }
 

@@ -24,6 +24,8 @@ export interface Setting {
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
   readonly door: 'http' | 'fetch' | 'handle'
+  /** Whether the limiter of a JSON file is a server that may fail. */
+  readonly isRemote: boolean
   /** How long a call to the disk of the JSON file takes at most; what comes meanwhile is written together. */
   readonly diskMs: number
   /** Only in a world with SQLite. */
@@ -52,8 +54,17 @@ export interface ActorSetting {
   readonly keys: number
   /** How far its clock is off, in ms. */
   readonly skew: number
+  /** How patient it is, if it is polite. */
+  readonly client: ClientSetting
   /** What the limiter knows of it at the beginning, where counts are in memory. */
   readonly used?: Usage | undefined
+}
+
+export interface ClientSetting {
+  readonly maxConcurrent: number
+  readonly maxRetries: number
+  readonly maxWaitMs: number
+  readonly timeoutMs: number
 }
 
 export interface Limits {

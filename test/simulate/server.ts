@@ -318,7 +318,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
   /** Closing rejects only if the disk fails; then the journal keeps what the document lacks. */
   async function close(place: Place, keeps = false): Promise<void> {
     const own = place.life
-    const failures = engine.failures('create')
+    const failures = engine.failures('open')
     const { backend } = place.running ?? {}
     place.running = undefined
     await place.door?.close()
@@ -326,11 +326,11 @@ export function createServerLife(options: ServerOptions): ServerLife {
     await backend?.close(keeps).catch(error => {
       if (error instanceof Violation) throw error
       if (own !== place.life) return
-      const isExcused = engine.failures('create') > failures
+      const isExcused = engine.failures('open') > failures
       ensure(isExcused, 'storage.available', () => `close: ${error.message}`)
     })
     if (own !== place.life) return
-    if (backend && places.length === 1 && engine.failures('create') === failures) await checkTidy()
+    if (backend && places.length === 1 && engine.failures('open') === failures) await checkTidy()
     if (own === place.life) stopped(place)
   }
 

@@ -219,8 +219,8 @@ function listenersOf(emitter: NodeJS.Process): string {
 }
 
 /** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */
-function isCalm({ weather, sqlite }: Setting): boolean {
+function isCalm({ weather, sqlite, isRemote }: Setting): boolean {
   const { delay, ...mishaps } = weather
-  if (sqlite && sqlite.contention > 0) return false
+  if (isRemote || (sqlite && sqlite.contention > 0)) return false
   return delay.most <= 400 && Object.values(mishaps).every(probability => probability === 0)
 }

@@ -2,7 +2,6 @@ import type { Actor, ActorContext } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
 import { ruleBreaker, type Sent } from './rule-breaker.js'
 
-const MOST_ATTEMPTS = 5
 const LONGEST_WAIT = 120_000
 
 /** A careful client written by hand: it breaks no rule, and tries again what may be tried again. */
@@ -14,7 +13,11 @@ export function byHand(context: ActorContext): Actor {
   return ruleBreaker(context, async (client, call) => {
     const isRisky = call.do === 'create' && !hasIdempotency
     const request = requestOf()
-    for (let attempts = 1; attempts <= MOST_ATTEMPTS && wait <= LONGEST_WAIT; attempts++) {
+    for (
+      let attempts = 1;
+      attempts <= 1 + setting.client.maxRetries && wait <= LONGEST_WAIT;
+      attempts++
+    ) {
       await client.pause(wait)
       const reply = await client.send(request)
       const { status = 0, isExhausted, reset, date } = reply

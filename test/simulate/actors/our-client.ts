@@ -30,7 +30,11 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       if (call.do === 'get') return checked(await current.getPet(call.id + 1))
       if (call.do === 'list') return (await current.listPets(queryOf(call, true))).map(checked)
       if (call.do === 'odd') return (await current.listPets()).map(checked)
-      for await (const pet of current.all()) checked(pet)
+      const before = [...model.history.pets.values()]
+      const ids = new Set<unknown>()
+      for await (const pet of current.all()) ids.add(checked(pet).id)
+      const lost = before.find(pet => model.history.pets.get(pet.id) === pet && !ids.has(pet.id))
+      ensure(!lost, 'client.answers', () => `all() left out animal ${lost?.id}`)
     },
   }
 
@@ -61,7 +65,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       ...{ baseUrl: BASE_URL, apiKey: key, fetch, clock, random, idempotency },
       // Without `sleep`, the client uses the timers of the platform.
       ...(idempotency && { sleep }),
-      maxConcurrent: Math.min(10, setting.limits.banAfter),
+      ...setting.client,
     })
     clients.push(client)
     return client

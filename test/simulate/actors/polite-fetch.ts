@@ -5,8 +5,7 @@ import { bodyOf, targetOf } from './pet-of.js'
 /** A program that calls the API through `politeFetch`. */
 export function politeFetchUser(context: ActorContext): Actor {
   const { setting, fetch, clock, sleep, random, key, hasIdempotency } = context
-  const maxConcurrent = Math.min(10, setting.limits.banAfter)
-  const options = { limits: 'x-ratelimit', clock, sleep, random, maxConcurrent } as const
+  const options = { limits: 'x-ratelimit', clock, sleep, random, ...setting.client } as const
   const all = new Map<string, PoliteFetch>()
   let keys = 0
 

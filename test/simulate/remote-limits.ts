@@ -1,0 +1,81 @@
+import type { Policy, RateLimitStore } from '../../src/index.js'
+import type { Backend, EngineOptions } from './engine.js'
+import type { Counter, Expectation } from './model/api.js'
+import { createLimitModel } from './model/limits.js'
+import { choicesOf } from './random.js'
+
+const ANSWERS = ['now', 'now', 'now', 'later', 'later', 'never', 'throws', 'nonsense'] as const
+/** In ms: some just before the store gives up, and one just after. */
+const DELAYS = [1, 60, 150.9, 151.1]
+
+/** A request that waits for the limiter; without an expectation, one that only tries whether it is back. */
+interface Asked {
+  readonly expected: Expectation | undefined
+}
+
+/** Counts on a server that is slow, fails, answers nonsense or not at all: then the process counts by itself. */
+export function remoteLimits(
+  { seed, scheduler, model }: EngineOptions,
+  name: string,
+  limits: RateLimitStore,
+): Pick<Backend, 'rateLimits' | 'admit'> & { degraded(message: string): void; close(): void } {
+  const alone: Counter = { limits: createLimitModel(), name: undefined }
+  /** Oldest first. */
+  const waiting = new Set<Asked>()
+  let arriving: Expectation | undefined
+  let refused: Expectation | undefined
+  let isOpen = false
+  let isClosed = false
+  let asked = 0
+
+  return {
+    rateLimits: { ...limits, consume },
+    admit(expected, answer) {
+      arriving = expected
+      const answered = answer()
+      // The server was not asked.
+      arriving?.decided(alone)
+      arriving = undefined
+      return answered
+    },
+    degraded(message) {
+      if (!message.includes('did not answer')) return refused?.decided(alone)
+      isOpen = true
+      const [oldest] = waiting
+      if (oldest) waiting.delete(oldest)
+      oldest?.expected?.decided(alone)
+    },
+    close() {
+      isClosed = true
+    },
+  }
+
+  function consume(partition: string, policy: Policy, now: number) {
+    const isTrial = isOpen
+    if (isTrial) arriving?.decided(alone)
+    const expected = isTrial ? undefined : arriving
+    arriving = undefined
+    const choices = choicesOf(seed, 'limiter', name, ++asked)
+    const how = choices.pick(ANSWERS)
+    refused = expected
+    if (how === 'throws') throw new Error('The server of the limiter is away')
+    if (how === 'nonsense') return {} as never
+    if (how === 'now' && !isTrial) return count()
+    const one: Asked = { expected }
+    waiting.add(one)
+    return new Promise<Awaited<ReturnType<typeof count>>>(resolve => {
+      if (how === 'never') return
+      scheduler.after('limiter', choices.pick(DELAYS), () => {
+        if (isClosed) return
+        if (isTrial && waiting.has(one)) isOpen = false
+        resolve(count(waiting.delete(one)))
+      })
+    })
+
+    function count(isHeard = true) {
+      if (expected && isHeard) expected.decided()
+      else model.limits.ask(partition, policy, now)
+      return limits.consume(partition, policy, now)
+    }
+  }
+}
