@@ -47,7 +47,7 @@ export function createCast(options: CastOptions): Cast {
     ]),
   )
   const renewed = new Set<string>()
-  const verdicts = new Map<string, (broke: boolean) => void>()
+  const verdicts = new Map<string, (broke: boolean | undefined) => void>()
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
   let open = 0
 
@@ -71,7 +71,7 @@ export function createCast(options: CastOptions): Cast {
     open: () => open,
     async close() {
       await Promise.all([...actors.values()].map(actor => actor.close?.()))
-      for (const [name, check] of verdicts) check(actors.get(name)?.broke?.() ?? false)
+      for (const [name, check] of verdicts) check(actors.get(name)?.broke?.())
     },
   }
 
@@ -108,6 +108,7 @@ export function createCast(options: CastOptions): Cast {
       const isFound = found.some(({ rule }) => rule === breaks)
       if (broke) note(`broke ${breaks}`)
       ensure(isFound || !broke, 'verdict.sharp', () => `nobody saw ${name} break ${breaks}`)
+      ensure(!isFound || broke !== false, 'verdict.just', () => `${name} kept ${breaks}`)
       // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
       // key, others did: rejections that the network kept from it, or those of its other keys.
       const isShared = used !== undefined || renewed.has(name) || network.hasMissedRejection(name)
@@ -127,9 +128,7 @@ export function createCast(options: CastOptions): Cast {
 
   function outcomeOf(error: unknown): string {
     const name = error instanceof Error ? error.name : String(error)
-    if (error instanceof Violation || !(error instanceof Error) || UNFORESEEN.includes(name)) {
-      fail(error)
-    }
+    if (error instanceof Violation || !FORESEEN.test(`${error}`)) fail(error)
     return `gets ${name}`
   }
 }
@@ -168,8 +167,9 @@ const ALLOWED: readonly RuleId[] = [
   'backoff.constant',
 ]
 
-/** Mistakes in a program, not answers to it. */
-const UNFORESEEN = ['ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError']
+/** What the network and the server give reason to. */
+const FORESEEN =
+  /^(ApiError|RateLimitError|ApiKeyBannedError|ConnectionError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)|^ContractError: .* has no pagination/
 
 function sleep(scheduler: Scheduler, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

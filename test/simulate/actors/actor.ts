@@ -9,8 +9,8 @@ export interface Actor {
   act(call: CallPlan): Promise<unknown>
   /** Its calls have ended. */
   close?(): Promise<void>
-  /** Whether it has broken its rule, so that the verdict has to find it. */
-  broke?(): boolean
+  /** Whether it has broken its rule, so that the verdict has to find it; undefined where that is unknown. */
+  broke?(): boolean | undefined
 }
 
 export interface ActorContext {
@@ -44,18 +44,26 @@ export const BASE_URL = 'http://store.test/v1'
 const PATIENCE = 30_000
 
 /** A `fetch` that gives up, as every client has to. */
-export function impatient({ fetch, sleep }: ActorContext): typeof fetch {
-  return async (input, init) => {
-    const limit = new AbortController()
-    const rest = new AbortController()
-    sleep(PATIENCE, { signal: rest.signal }).then(
-      () => limit.abort(new Error('No answer')),
-      () => {},
-    )
-    try {
-      return await fetch(input, { ...init, signal: limit.signal })
-    } finally {
-      rest.abort(new Error('Answered'))
-    }
+export function impatient(context: ActorContext): typeof fetch {
+  return (input, init) =>
+    within(context, PATIENCE, signal => context.fetch(input, { ...init, signal }))
+}
+
+/** Does something that is aborted after some ms. */
+export async function within<T>(
+  { sleep }: ActorContext,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController()
+  const rest = new AbortController()
+  sleep(ms, { signal: rest.signal }).then(
+    () => limit.abort(new Error('No answer')),
+    () => {},
+  )
+  try {
+    return await work(limit.signal)
+  } finally {
+    rest.abort(new Error('Answered'))
   }
 }

@@ -1,9 +1,12 @@
-import { type Client, createClient } from '../../../adapters/client/index.js'
+import { type CallOptions, type Client, createClient } from '../../../adapters/client/index.js'
 import type { Pet } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
 import { ensure } from '../violation.js'
-import { type Actor, type ActorContext, BASE_URL, type CallPlan } from './actor.js'
+import { type Actor, type ActorContext, BASE_URL, type CallPlan, within } from './actor.js'
 import { petOf, queryOf } from './pet-of.js'
+
+/** In ms: longer than any call. */
+const LONG = 1e9
 
 /** The client of the package, with or without keys for its creates. */
 export function ourClient(context: ActorContext, idempotency: boolean): Actor {
@@ -25,21 +28,35 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       }
     },
     async act(call) {
-      if (call.do === 'create') return create(call)
-      const current = clientNow()
-      if (call.do === 'get') return checked(await current.getPet(call.id + 1))
-      if (call.do === 'list') return (await current.listPets(queryOf(call, true))).map(checked)
-      if (call.do === 'odd') return (await current.listPets()).map(checked)
-      const before = [...model.history.pets.values()]
-      const ids = new Set<unknown>()
-      for await (const pet of current.all()) ids.add(checked(pet).id)
-      const lost = before.find(pet => model.history.pets.get(pet.id) === pet && !ids.has(pet.id))
-      ensure(!lost, 'client.answers', () => `all() left out animal ${lost?.id}`)
+      // Some calls are given up.
+      const patience = random() < 0.1 ? 3_000 * random() : LONG
+      const end = clock() + patience
+      await within(context, patience, signal => actNow(call, { signal })).finally(() =>
+        ensure(clock() <= end + 1, 'client.ends', () => `${setting.name} goes on with a call`),
+      )
     },
   }
 
-  async function create({ pet }: Extract<CallPlan, { do: 'create' }>): Promise<void> {
-    const created = checked(await clientNow().createPet(petOf(pet)).catch(explain))
+  async function actNow(call: CallPlan, options: CallOptions): Promise<unknown> {
+    if (call.do === 'create') return create(call, options)
+    const current = clientNow()
+    if (call.do === 'get') return checked(await current.getPet(call.id + 1, options))
+    if (call.do === 'list')
+      return (await current.listPets(queryOf(call, true), options)).map(checked)
+    if (call.do === 'odd') return (await current.listPets({}, options)).map(checked)
+    const before = [...model.history.pets.values()]
+    const ids = new Set<unknown>()
+    for await (const pet of current.all({}, options)) ids.add(checked(pet).id)
+    const lost = before.find(pet => model.history.pets.get(pet.id) === pet && !ids.has(pet.id))
+    ensure(!lost, 'client.answers', () => `all() left out animal ${lost?.id}`)
+    return
+  }
+
+  async function create(
+    { pet }: Extract<CallPlan, { do: 'create' }>,
+    options: CallOptions,
+  ): Promise<void> {
+    const created = checked(await clientNow().createPet(petOf(pet), options).catch(explain))
     ensure(
       created.name === pet.name && model.answered(pet.name).has(created.id),
       'client.answers',

@@ -29,8 +29,8 @@ export interface OneByOne {
   pause(ms: number): Promise<void>
 }
 
-/** Does one thing. Resolves with whether the rule is broken for certain. */
-export type BreakRule = (client: OneByOne, call: CallPlan) => Promise<boolean>
+/** Does one thing. Resolves with whether the rule is broken; undefined where nobody can be sure. */
+export type BreakRule = (client: OneByOne, call: CallPlan) => Promise<boolean | undefined>
 
 /** It sends nothing at all while it would have to wait longer. */
 const LONGEST_WAIT = 120_000
@@ -45,7 +45,7 @@ export function ruleBreaker(context: ActorContext, breakRule: BreakRule): Actor 
   let last: Promise<unknown> = Promise.resolve()
   let opensAt = Number.NEGATIVE_INFINITY
   let requests = 0
-  let broke = false
+  let broke: boolean | undefined = false
 
   return {
     act(call) {
@@ -62,7 +62,8 @@ export function ruleBreaker(context: ActorContext, breakRule: BreakRule): Actor 
     await sleep(Math.max(0, wait))
     const authorization = `Bearer ${key()}`
     const client = { next, send: (request: Sent) => send(request, authorization), pause: sleep }
-    if (await breakRule(client, call)) broke = true
+    const now = await breakRule(client, call)
+    broke = broke || now === true || (now === undefined ? undefined : broke)
   }
 
   function next(): Sent {

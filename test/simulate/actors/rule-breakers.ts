@@ -9,14 +9,16 @@ const MOST_ATTEMPTS = 10
 /** Three equal pauses may be chance, and so many refusals in a row are more than a test of error handling. */
 const MANY = 5
 
-/** Sends a rejected request again too early, once. */
-function hasty({ setting }: ActorContext): BreakRule {
+/** Sends a rejected request again just too early, or just not: the verdict forgives 100 ms. */
+function hasty({ setting, clock, random }: ActorContext): BreakRule {
+  const early = random() < 0.7 ? 101.5 : 98.5
   return async client => {
-    const { request, wait } = await untilRejected(client)
+    const { request, wait, reset } = await untilRejected(client)
     if (setting.limits.banAfter < LEAST_PATIENCE || wait < 3_000) return false
-    await client.pause(1_000)
+    await client.pause(Math.min(wait, reset * 1_000 - (clock() - setting.skew)) - early)
     const { status, code } = await client.send(request)
-    return status !== undefined && code !== 'api_key_banned'
+    if (early < 100) return false
+    return status !== undefined && code !== 'api_key_banned' ? true : undefined
   }
 }
 
@@ -24,15 +26,15 @@ function hasty({ setting }: ActorContext): BreakRule {
 function pushy({ setting }: ActorContext): BreakRule {
   return async client => {
     const { wait } = await untilRejected(client)
-    if (setting.limits.banAfter < LEAST_PATIENCE || wait < 30_000) return false
+    if (setting.limits.banAfter < LEAST_PATIENCE || wait < 30_000) return undefined
     let answers = 0
     for (let others = 0; others < 3; others++) {
       await client.pause(500)
       const { status, code } = await client.send(client.next())
-      if (code === 'api_key_banned') return false
+      if (code === 'api_key_banned') return undefined
       if (status !== undefined) answers++
     }
-    return answers >= 2
+    return answers >= 2 || undefined
   }
 }
 
@@ -41,15 +43,15 @@ function stubborn({ setting, clock }: ActorContext): BreakRule {
   return async client => {
     const { code, date } = await untilRejected(client)
     const isEarly = date % 60_000 < 15_000
-    if (code !== 'rate_limit_exceeded' || !isEarly) return false
-    if (setting.limits.banAfter > LEAST_PATIENCE) return false
+    if (code !== 'rate_limit_exceeded' || !isEarly) return undefined
+    if (setting.limits.banAfter > LEAST_PATIENCE) return undefined
     const end = clock() + 30_000
     while (clock() < end) {
       await client.pause(150)
       const next = await client.send(client.next())
-      if (next.code === 'api_key_banned') return clock() < end
+      if (next.code === 'api_key_banned') return clock() < end || undefined
     }
-    return false
+    return undefined
   }
 }
 
@@ -57,14 +59,14 @@ function stubborn({ setting, clock }: ActorContext): BreakRule {
 function miscounting(): BreakRule {
   let isDone = false
   return async client => {
-    if (isDone) return false
+    if (isDone) return undefined
     const { isExhausted, reset } = await client.send(client.next())
-    if (!isExhausted) return false
+    if (!isExhausted) return undefined
     isDone = true
     await client.pause(reset)
     const { status } = await client.send(client.next())
     // The host may have removed its key meanwhile: then the two requests have no key in common.
-    return status !== undefined && status !== 401
+    return (status !== undefined && status !== 401) || undefined
   }
 }
 
@@ -75,41 +77,45 @@ function metronome(): BreakRule {
     for (let attempts = 1; ; attempts++) {
       const { status, isLate } = await client.send(request)
       // How long it waits for a response is no pause.
-      if (isLate) return false
+      if (isLate) return undefined
       // A 503 says when to come again.
-      if (status !== undefined) return attempts >= MANY
+      if (status !== undefined) return attempts >= MANY || undefined
       if (attempts === MOST_ATTEMPTS) return true
       await client.pause(50)
     }
   }
 }
 
-/** Sends a request that is wrong again and again, as it is. */
-function obstinate(): BreakRule {
+/** Sends a request that is wrong again and again, as it is; or once less often than counts. */
+function obstinate({ random }: ActorContext): BreakRule {
+  const enough = random() < 0.7 ? MANY : MANY - 1
   return async client => {
     let refusals = 0
-    for (let attempts = 0; attempts < MOST_ATTEMPTS && refusals < MANY; attempts++) {
+    for (let attempts = 0; attempts < MOST_ATTEMPTS && refusals < enough; attempts++) {
       const { status, wait } = await client.send(['/pets?limit=0'])
-      if (wait > 60_000) return false
+      if (wait > 60_000) return undefined
       if (status === 400) refusals++
       await client.pause(Math.max(2_000, wait))
     }
-    return refusals === MANY
+    if (enough === MANY) return refusals === MANY || undefined
+    // It gets on, so what follows is a new occasion.
+    const { status = 500 } = await client.send(['/pets'])
+    return status < 400 ? false : undefined
   }
 }
 
 /** Repeats a create without a key when its response was lost. */
 function careless(): BreakRule {
   return async (client, call) => {
-    if (call.do !== 'create') return false
+    if (call.do !== 'create') return undefined
     const headers = { 'content-type': 'application/json' }
     const create: Sent = ['/pets', { method: 'POST', headers, body: bodyOf(call.pet) }]
     const { status, isLate, cutStatus = 201 } = await client.send(create)
-    if (status !== undefined || cutStatus !== 201) return false
+    if (status !== undefined || cutStatus !== 201) return undefined
     await client.pause(3_000)
     const again = await client.send(create)
     // After silence, nobody knows that it was lost.
-    return again.status === 201 && !isLate
+    return (again.status === 201 && !isLate) || undefined
   }
 }
 
@@ -119,7 +125,7 @@ function sends(requestOf: (count: number) => Sent, certain: readonly number[]): 
     let count = 0
     return async client => {
       const { status } = await client.send(requestOf(++count))
-      return status !== undefined && certain.includes(status)
+      return (status !== undefined && certain.includes(status)) || undefined
     }
   }
 }
