@@ -1,4 +1,4 @@
-import { judge } from '../../adapters/judge/index.js'
+import { type Finding, judge } from '../../adapters/judge/index.js'
 import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { type ActorKind, BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
@@ -101,12 +101,22 @@ export function createCast(options: CastOptions): Cast {
     const { pagination } = setting
     const allow = ALLOWED.filter(rule => rule !== breaks)
     const clock = scheduler.now
-    const judging = judge(fetch, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
+    const sent: Sent[] = []
+    const logged: Fetch = async (input, init) => {
+      const one: Sent = { method: init?.method ?? 'GET', url: String(input), at: clock() }
+      sent.push(one)
+      const response = await fetch(input, init)
+      one.response = response
+      return response
+    }
+    const judging = judge(logged, { baseUrl: BASE_URL, clients: 1, allow, pagination, clock })
     verdicts.set(name, broke => {
       const { findings, notes } = judging.report()
       const found = [...findings, ...notes.filter(({ rule }) => rule === 'create.repeated')]
       const isFound = found.some(({ rule }) => rule === breaks)
       if (broke) note(`broke ${breaks}`)
+      for (const finding of [...findings, ...notes]) ensureShown(name, finding, sent)
+      ensureWhole(name, [...findings, ...notes], sent, pagination)
       ensure(isFound || !broke, 'verdict.sharp', () => `nobody saw ${name} break ${breaks}`)
       ensure(!isFound || broke !== false, 'verdict.just', () => `${name} kept ${breaks}`)
       // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
@@ -130,6 +140,56 @@ export function createCast(options: CastOptions): Cast {
     const name = error instanceof Error ? error.name : String(error)
     if (error instanceof Violation || !FORESEEN.test(`${error}`)) fail(error)
     return `gets ${name}`
+  }
+}
+
+interface Sent {
+  readonly method: string
+  readonly url: string
+  readonly at: number
+  response?: Response
+}
+
+/** What a finding shows is what was sent and answered. */
+function ensureShown(name: string, finding: Finding, sent: readonly Sent[]): void {
+  const { at, requests, shown } = finding
+  const isRight = shown.every(({ n, method, status, retryAfter, tooEarlyAfter }) => {
+    const one = sent[n - 1]
+    const isTooEarly =
+      tooEarlyAfter === null || Number(sent[tooEarlyAfter - 1]?.response?.status) > 428
+    const { response } = one ?? {}
+    const isSame = status === null || status === response?.status
+    const isWait = retryAfter === (response?.headers.get('retry-after') ?? null)
+    return one?.method === method && isSame && isWait && isTooEarly
+  })
+  const isFirst = requests.some(n => sent[n - 1]?.at === at)
+  ensure(isRight && isFirst, 'verdict.just', () => `${name}: ${JSON.stringify(finding)}`)
+}
+
+/** What breaks a rule by itself is found each time. */
+function ensureWhole(
+  name: string,
+  found: readonly Finding[],
+  sent: readonly Sent[],
+  pagination: boolean,
+): void {
+  const known = sent.map(one => ({ ...one, isKnown: one.response?.status !== 401 }))
+  const isUnknown = pagination ? /pageSize=/ : /pageSize=|after=/
+  const rules: Readonly<Record<string, (one: (typeof known)[number]) => boolean>> = {
+    'deprecated.called': ({ method, url, isKnown }) =>
+      isKnown && method === 'GET' && /\/pets\/[^/]+$/.test(url),
+    'key.refused': ({ isKnown }) => !isKnown,
+    'name.unknown': ({ url, isKnown }) => isKnown && isUnknown.test(url),
+  }
+  for (const [rule, breaks] of Object.entries(rules)) {
+    const expected = known.flatMap((one, index) => (breaks(one) ? [index + 1] : []))
+    const shown = found.filter(one => one.rule === rule).flatMap(({ requests }) => requests)
+    const text = String(shown.toSorted((a, b) => a - b))
+    ensure(
+      text === String(expected),
+      'verdict.sharp',
+      () => `${name}: ${rule} in ${text}, not ${expected}`,
+    )
   }
 }
 

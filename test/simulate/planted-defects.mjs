@@ -12,6 +12,20 @@ export const DEFECTS = [
     to: '',
   },
   {
+    name: 'a failed batch stays in the journal',
+    breaks: ['animals.once', 'file.opens', 'response.true'],
+    file: 'adapters/json-file/journal.js',
+    from: 'await disk.ftruncate(file, length);',
+    to: '',
+  },
+  {
+    name: 'a write that was cut short is not continued',
+    breaks: ['file.opens', 'animals.kept'],
+    file: 'adapters/json-file/journal.js',
+    from: 'done < batch.length;',
+    to: 'done === 0;',
+  },
+  {
     name: 'the document is written in place',
     breaks: ['file.opens', 'storage.available'],
     file: 'adapters/json-file/document.js',
