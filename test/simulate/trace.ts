@@ -1,20 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** What happened, in order. Its digest is the same wherever the same world runs. */
-export interface Trace {
-  add(line: string): void
-  /** The event of that name is over, with everything that followed from it at once. */
-  endStep(name: string): void
-  digest(): string
-  /** The last lines. */
-  end(): readonly string[]
-}
-
 const KEPT = 400
 /** Hashing line by line would take as long as all the rest. */
 const PIECE = 16_384
 
-export function createTrace(now: () => number, begin: number): Trace {
+/** What happened, in order. Its digest is the same wherever the same world runs. */
+export function createTrace(now: () => number, begin: number) {
   const hash = createHash('sha256')
   let piece = ''
   let step: string[] = []
@@ -22,7 +13,8 @@ export function createTrace(now: () => number, begin: number): Trace {
 
   return {
     add,
-    endStep(name) {
+    /** The event of that name is over, with everything that followed from it at once. */
+    endStep(name: string): void {
       add(name)
       // What happens at once happens in an order of its own on each version of Node.
       piece += `${step.sort().join('\n')}\n`
@@ -37,6 +29,7 @@ export function createTrace(now: () => number, begin: number): Trace {
         .update(piece + step.sort().join())
         .digest('hex')
         .slice(0, 16),
+    /** The last lines. */
     end: () => lines.slice(-KEPT),
   }
 

@@ -11,24 +11,6 @@ export interface DriverFailure {
   readonly code: keyof typeof CODES
 }
 
-/** The calls to the driver of all processes, one after the other. */
-export interface Calls<Process extends Caller> {
-  /** Makes a call, unless it is to fail, or the process dies before it. */
-  make<T>(process: Process, call: DriverCall<T>): T
-  /** Without failures. */
-  quietly<T>(task: () => T): T
-  /** Calls back before or after the call of that number, counted from now on. */
-  atCall(count: number, when: 'before' | 'after', task: () => void): void
-  /** The next such call fails. */
-  failNext(failure: DriverFailure): void
-  /** Ends all failures, also those that are still to come. */
-  heal(): void
-  /** The process that makes a call now. */
-  caller(): Process | undefined
-  /** How many calls have failed, and how many of them for another reason than a lock. */
-  failures(): { readonly all: number; readonly lasting: number }
-}
-
 export interface DriverCall<T> {
   readonly sql: string
   readonly run: () => T
@@ -39,7 +21,8 @@ export interface DriverCall<T> {
 /** Result codes (sqlite.org/rescode.html). */
 const CODES = { BUSY: 5, NOMEM: 7, IOERR: 10, FULL: 13 } as const
 
-export function createCalls<Process extends Caller>(): Calls<Process> {
+/** The calls to the driver of all processes, one after the other. */
+export function createCalls<Process extends Caller>() {
   let calls = 0
   let [all, lasting] = [0, 0]
   let isQuiet = false
@@ -48,7 +31,8 @@ export function createCalls<Process extends Caller>(): Calls<Process> {
   let alarms: Alarm[] = []
 
   return {
-    make(process, call) {
+    /** Makes a call, unless it is to fail, or the process dies before it. */
+    make<T>(process: Process, call: DriverCall<T>): T {
       if (isQuiet) return call.run()
       refuseDead(process)
       calls++
@@ -65,7 +49,8 @@ export function createCalls<Process extends Caller>(): Calls<Process> {
         caller = before
       }
     },
-    quietly(task) {
+    /** Without failures. */
+    quietly<T>(task: () => T): T {
       isQuiet = true
       try {
         return task()
@@ -73,13 +58,19 @@ export function createCalls<Process extends Caller>(): Calls<Process> {
         isQuiet = false
       }
     },
-    atCall: (count, when, task) => void alarms.push({ at: calls + count + 1, when, task }),
-    failNext: failure => void failures.push(failure),
-    heal() {
+    /** Calls back before or after the call of that number, counted from now on. */
+    atCall: (count: number, when: Alarm['when'], task: () => void) =>
+      void alarms.push({ at: calls + count + 1, when, task }),
+    /** The next such call fails. */
+    failNext: (failure: DriverFailure) => void failures.push(failure),
+    /** Ends all failures, also those that are still to come. */
+    heal(): void {
       failures = []
       alarms = []
     },
+    /** The process that makes a call now. */
     caller: () => caller,
+    /** How many calls have failed, and how many of them for another reason than a lock. */
     failures: () => ({ all, lasting }),
   }
 

@@ -1,5 +1,5 @@
 import type { Policy } from '../../../src/index.js'
-import type { LimitModel } from '../model/limits.js'
+import type { LimitModel, Told } from '../model/limits.js'
 import { ensure } from '../violation.js'
 
 /** A request that is counted in the file. */
@@ -9,46 +9,38 @@ export interface Counted {
   readonly now: number
 }
 
-/** The counts that the file must have, decision by decision. */
-export interface Counts {
-  readonly limits: Pick<LimitModel, 'ask'>
-  /** What has been decided so far survives a power cut. */
-  synced(): void
-  /**
-   * After a crash: looks for the decision up to which the file holds them.
-   *
-   * @param open those that may have been stored without an answer
-   * @param isCut whether those that were not synced may be missing
-   * @returns whether all are there that were answered
-   */
-  recover(found: UsageRows, open: readonly Counted[], isCut: boolean): boolean
-  /** Another file holds none of it. */
-  clear(): void
-}
-
 /** By partition: when it was last seen, counts of the minute, rejections, the day, end and level of the ban. */
 export type UsageRows = ReadonlyMap<string, readonly number[]>
 
 /** So many decisions are kept to go back to. */
 const KEPT = 200
 
-export function createCounts(model: LimitModel): Counts {
+/** The counts that the file must have, decision by decision. */
+export function createCounts(model: LimitModel) {
   let goBack = model.save()
   let decisions: Counted[] = []
   let durable = 0
 
   return {
     limits: {
-      ask(partition, policy, now) {
+      ask(partition: string, policy: Policy, now: number): Told {
         decisions.push({ partition, policy, now })
         return model.ask(partition, policy, now)
       },
     },
-    synced() {
+    /** What has been decided so far survives a power cut. */
+    synced(): void {
       durable = decisions.length
       if (durable > KEPT) begin()
     },
-    recover(found, open, isCut) {
+    /**
+     * After a crash: looks for the decision up to which the file holds them.
+     *
+     * @param open those that may have been stored without an answer
+     * @param isCut whether those that were not synced may be missing
+     * @returns whether all are there that were answered
+     */
+    recover(found: UsageRows, open: readonly Counted[], isCut: boolean): boolean {
       const all = [...decisions, ...open]
       const answered = decisions.length
       goBack()
@@ -65,7 +57,8 @@ export function createCounts(model: LimitModel): Counts {
         if (next) model.ask(next.partition, next.policy, next.now)
       }
     },
-    clear() {
+    /** Another file holds none of it. */
+    clear(): void {
       model.forget()
       begin()
     },

@@ -3,31 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Choices } from '../random.js'
 
-/** A real folder with SQLite files, of which some bytes are not synced yet. */
-export interface Files {
-  path(name: string): string
-  exists(name: string): boolean
-  names(): readonly string[]
-  /** Up to where a file is committed; it changes with each commit that writes anything. */
-  committed(name: string): string
-  /** All that has been committed to that file is synced. */
-  synced(name: string): void
-  /**
-   * Goes on with a copy of everything, as a crash leaves it.
-   *
-   * @param cut chooses what is left of the bytes that were not synced; without it, all of them are
-   * @returns removes the files from before
-   */
-  move(cut?: Choices): () => void
-  remove(): void
-}
-
 /** In memory where the system has such a folder, as a sync of a disk takes as long as a hundred events. */
 const PLACE = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 const WAL = '-wal'
 const [WAL_HEADER, FRAME_HEADER, SECTOR] = [32, 24, 512]
 
-export function createFiles(): Files {
+/** A real folder with SQLite files, of which some bytes are not synced yet. */
+export function createFiles() {
   const root = fs.mkdtempSync(join(PLACE, 'adoption-simulate-'))
   /** How much of each WAL is synced, and which WAL that was. */
   let durable = new Map<string, WalEnd>()
@@ -36,18 +18,26 @@ export function createFiles(): Files {
   fs.mkdirSync(folder)
 
   return {
-    path: name => join(folder, name),
-    exists: name => fs.existsSync(join(folder, name)),
+    path: (name: string) => join(folder, name),
+    exists: (name: string) => fs.existsSync(join(folder, name)),
     names: () => fs.readdirSync(folder),
-    committed(name) {
+    /** Up to where a file is committed; it changes with each commit that writes anything. */
+    committed(name: string): string {
       const index = readIndex(join(folder, name))
       return `${index?.salt} ${index?.committed}`
     },
-    synced(name) {
+    /** All that has been committed to that file is synced. */
+    synced(name: string): void {
       const index = readIndex(join(folder, name))
       if (index) durable.set(name, { salt: index.salt, end: index.committed })
     },
-    move(cut) {
+    /**
+     * Goes on with a copy of everything, as a crash leaves it.
+     *
+     * @param cut chooses what is left of the bytes that were not synced; without it, all of them are
+     * @returns removes the files from before
+     */
+    move(cut?: Choices): () => void {
       const old = folder
       const next = join(root, String(++moves))
       fs.mkdirSync(next)

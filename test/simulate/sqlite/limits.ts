@@ -7,14 +7,14 @@ import type { Counter, Expectation } from '../model/api.js'
 import { createLimitModel } from '../model/limits.js'
 import type { Scheduler } from '../scheduler.js'
 import { ensure } from '../violation.js'
-import type { Counted, Counts } from './counts.js'
+import type { Counted } from './counts.js'
 import { PATIENCE, type SqliteMachine, type SqliteProcess } from './machine.js'
 
 export interface WatchOptions {
   readonly process: SqliteProcess
   readonly limits: SqliteRateLimits
   /** Those of the file. */
-  readonly counts: Counts
+  readonly counts: { readonly limits: Counter['limits'] }
   readonly machine: SqliteMachine
   readonly scheduler: Scheduler
   /** What is found wrong in the middle of a call of the server is not for the server. */

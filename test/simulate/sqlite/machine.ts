@@ -3,9 +3,9 @@ import { isBusy } from '../../../adapters/sqlite/failures.js'
 import { choicesOf } from '../random.js'
 import type { SqliteSetting } from '../scenario.js'
 import type { Scheduler } from '../scheduler.js'
-import { type Caller, type Calls, createCalls, refuseDead } from './calls.js'
+import { type Caller, createCalls, refuseDead } from './calls.js'
 import type { Counted, UsageRows } from './counts.js'
-import { createFiles, type Files } from './files.js'
+import { createFiles } from './files.js'
 
 /** A process with the databases that it has open. */
 export interface SqliteProcess extends Caller {
@@ -25,26 +25,6 @@ interface OpenDatabase {
   isInTransaction: boolean
 }
 
-export interface SqliteMachine {
-  readonly files: Files
-  readonly calls: Calls<SqliteProcess>
-  /** What the task opens at once, with the driver of the package, belongs to this process. */
-  openFor<T>(process: SqliteProcess, task: () => T): T
-  /** Ends processes: all of them by a crash of the machine, or one among others. */
-  end(process: SqliteProcess): void
-  endAll(isCut: boolean): void
-  living(): readonly SqliteProcess[]
-  start(number: number): SqliteProcess
-  setFull(full: boolean): void
-  /** Another process takes the lock of a file, and ends its transaction later. */
-  lock(name: string, ms: number): void
-  unlock(): void
-  /** How often a lock was held for as long as any of ours waits. */
-  longLocks(): number
-  usages(name: string): UsageRows
-  dispose(): void
-}
-
 export interface SqliteMachineOptions extends SqliteSetting {
   readonly seed: string
   readonly scheduler: Scheduler
@@ -60,7 +40,9 @@ export const PATIENCE = 2_500
 /** No limit, as SQLite counts pages. */
 const NO_LIMIT = 1_073_741_823
 
-export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachine {
+export type SqliteMachine = ReturnType<typeof createSqliteMachine>
+
+export function createSqliteMachine(options: SqliteMachineOptions) {
   const { seed, scheduler, contention, interruption, open, onSync, interrupt } = options
   const files = createFiles()
   const calls = createCalls<SqliteProcess>()
@@ -79,19 +61,21 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
   return {
     files,
     calls,
-    openFor(process, task) {
+    /** What the task opens at once, with the driver of the package, belongs to this process. */
+    openFor<T>(process: SqliteProcess, task: () => T): T {
       opener = process
       return task()
     },
     end,
-    endAll(isCut) {
+    /** A crash of the machine. */
+    endAll(isCut: boolean): void {
       unlock()
       const remove = files.move(isCut ? choicesOf(seed, 'power cut', ++cuts) : undefined)
       for (const process of processes) end(process)
       remove()
     },
     living: () => [...processes].filter(process => process.open.size > 0),
-    start(number) {
+    start(number: number): SqliteProcess {
       const process: SqliteProcess = {
         ...{ number, name: `${number}.${++starts}`, isDead: false },
         open: new Set(),
@@ -100,15 +84,16 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
       processes.add(process)
       return process
     },
-    setFull(full) {
+    setFull(full: boolean): void {
       isFull = full
       for (const process of processes) for (const { real } of process.open) limit(real)
     },
     lock,
     unlock,
+    /** How often a lock was held for as long as any of ours waits. */
     longLocks: () => longLocks,
     usages,
-    dispose() {
+    dispose(): void {
       unlock()
       for (const process of processes) end(process)
       putBack()
@@ -202,6 +187,7 @@ export function createSqliteMachine(options: SqliteMachineOptions): SqliteMachin
     if (choices.chance(contention)) lock(name, choices.between(1, 20))
   }
 
+  /** Another process takes the lock of a file, and ends its transaction later. */
   function lock(name: string, ms: number): void {
     if (locks.has(name) || !files.exists(name)) return
     const database = open(files.path(name))
