@@ -27,17 +27,7 @@ export interface CastOptions {
 }
 
 /** Everybody who takes part. */
-export interface Cast {
-  call(name: string, plan: CallPlan): void
-  /** Gives an actor another API key of the same customer. */
-  renewKey(name: string, expiresIn: number | null): void
-  /** How many calls have not ended. */
-  open(): number
-  /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
-  close(): Promise<void>
-}
-
-export function createCast(options: CastOptions): Cast {
+export function createCast(options: CastOptions) {
   const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
   const { hasClockSteps } = options
   const keys = new Map(
@@ -52,7 +42,7 @@ export function createCast(options: CastOptions): Cast {
   let open = 0
 
   return {
-    call(name, plan) {
+    call(name: string, plan: CallPlan): void {
       if (plan.do === 'create') model.register(petOf(plan.pet))
       open++
       actors
@@ -64,12 +54,15 @@ export function createCast(options: CastOptions): Cast {
           trace(`${name} ${outcome}`)
         })
     },
-    renewKey(name, expiresIn) {
+    /** Gives an actor another API key of the same customer. */
+    renewKey(name: string, expiresIn: number | null): void {
       renewed.add(name)
       keys.set(name, [addKey(name, expiresIn)])
     },
+    /** How many calls have not ended. */
     open: () => open,
-    async close() {
+    /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
+    async close(): Promise<void> {
       await Promise.all([...actors.values()].map(actor => actor.close?.()))
       for (const [name, check] of verdicts) check(actors.get(name)?.broke?.())
     },

@@ -5,33 +5,6 @@ import { choicesOf } from './random.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure } from './violation.js'
 
-/** A machine with one disk. */
-export interface Machine {
-  /** The disk as a new process sees it. */
-  start(): Disk
-  /** That process ends by itself. */
-  exit(disk: Disk): void
-  /** All processes end between two calls to the disk; what they wrote stays, synced or not. */
-  kill(): void
-  /** The same, and of what was not synced any part may be lost. */
-  cutPower(): void
-  /** Calls back before or after the call to the disk of that number and kind, counted from now on. */
-  atCall(count: number, when: 'before' | 'after', task: () => void, call?: DiskCall): void
-  /** The next such call fails. */
-  failNext(failure: DiskFailure): void
-  /** Whether every write fails because the disk is full. */
-  setFull(full: boolean): void
-  /** Ends all failures, also those that are still to come. */
-  heal(): void
-  /** How many calls have failed so far. */
-  failures(): number
-  /** The names of all files and folders beside the document. */
-  names(): Promise<readonly string[]>
-  /** How many files are open. */
-  handles(): number
-  dispose(): void
-}
-
 export type DiskCall = 'any' | keyof Disk
 
 export interface DiskFailure {
@@ -51,7 +24,8 @@ const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir'])
 /** What a failing disk does not make fail: names and numbers are in memory, and so is `close`. */
 const IN_MEMORY = new Set(['existsSync', 'statSync', 'close', 'link'])
 
-export function createMachine(seed: string, scheduler: Scheduler, slowestMs: number): Machine {
+/** A machine with one disk. */
+export function createMachine(seed: string, scheduler: Scheduler, slowestMs: number) {
   const latency = { least: 0.02, most: slowestMs }
   let disk: SimulatedDisk<never> = simulatedDisk({}, atOnce)
   let pids = NO_PROCESS
@@ -71,34 +45,45 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
   }
 
   return {
-    start() {
+    /** The disk as a new process sees it. */
+    start(): Disk {
       alive.add(++pids)
       return watched(disk.as(pids))
     },
-    exit: ({ pid }) => void alive.delete(pid),
+    /** That process ends by itself. */
+    exit: ({ pid }: Disk) => void alive.delete(pid),
+    /** All processes end between two calls to the disk; what they wrote stays, synced or not. */
     kill: () => alive.clear(),
-    cutPower() {
+    /** The same, and of what was not synced any part may be lost. */
+    cutPower(): void {
       alive.clear()
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
-    atCall(left, when, task, call = 'any') {
+    /** Calls back before or after the call to the disk of that number and kind, counted from now on. */
+    atCall(left: number, when: Alarm['when'], task: () => void, call: DiskCall = 'any'): void {
       alarms.push({ call, left, when, task })
     },
-    failNext(failure) {
+    /** The next such call fails. */
+    failNext(failure: DiskFailure): void {
       failures.push(failure)
     },
-    setFull(full) {
+    /** Whether every write fails because the disk is full. */
+    setFull(full: boolean): void {
       isFull = full
     },
-    heal() {
+    /** Ends all failures, also those that are still to come. */
+    heal(): void {
       failures = []
       alarms = []
       isFull = false
     },
+    /** How many calls have failed so far. */
     failures: () => failed,
+    /** Of all files and folders beside the document. */
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
+    /** How many files are open. */
     handles: () => [...handles.values()].filter(pid => alive.has(pid)).length,
-    dispose() {
+    dispose(): void {
       process.kill = realKill
     },
   }

@@ -3,27 +3,23 @@ import { runInNewContext } from 'node:vm'
 import { settled } from './scheduler.js'
 import { Violation } from './violation.js'
 
-/** Watches that finished worlds leave nothing behind. */
-export interface MemoryWatch {
-  /**
-   * Looks at what is left after some of the worlds.
-   *
-   * @param rest what everything in the finished world refers to
-   */
-  ended(rest: WeakRef<object>): Promise<Violation | undefined>
-}
-
 /** After how many worlds, as collecting garbage takes as long as a small world. */
 const INTERVAL = 25
 /** How much more than at first may be in use, in bytes: worlds differ, and code is compiled. */
 const MARGIN = 32 * 1_048_576
 
-export function watchMemory(): MemoryWatch {
+/** Watches that finished worlds leave nothing behind. */
+export function watchMemory() {
   let worlds: WeakRef<object>[] = []
   let first: number | undefined
 
   return {
-    async ended(rest) {
+    /**
+     * Looks at what is left after some of the worlds.
+     *
+     * @param rest what everything in the finished world refers to
+     */
+    async ended(rest: WeakRef<object>): Promise<Violation | undefined> {
       worlds.push(rest)
       if (worlds.length <= INTERVAL) return undefined
       const used = await memoryInUse()

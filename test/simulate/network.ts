@@ -37,20 +37,6 @@ export interface Weather {
   readonly responseCut: number
 }
 
-export interface Network {
-  /** A `fetch` for one client. */
-  fetchFor(
-    client: { readonly name: string; readonly address: string },
-    watcher?: Watcher,
-  ): typeof fetch
-  /** Whether a client has been rejected without learning it. */
-  hasMissedRejection(from: string): boolean
-  /** Nothing is lost from now on. */
-  heal(): void
-  /** Nothing at all arrives until then, in ms since the epoch. */
-  cutUntil(end: number): void
-}
-
 /** Sees what one client does. */
 export interface Watcher {
   /** Before it is sent. */
@@ -73,54 +59,62 @@ const REPEATED: Delay = { least: 0.1, most: 8_000 }
 /** How long it takes until a client notices that a connection is gone. */
 const NOTICED: Delay = { least: 1, most: 500 }
 
+export type Network = ReturnType<typeof createNetwork>
+
 export function createNetwork(
   seed: string,
   weather: Weather,
   scheduler: Scheduler,
   server: Server,
-): Network {
+) {
   let current = weather
   let cutEnd = 0
   const requests = new Map<string, number>()
   const unseen = new Set<string>()
 
   return {
-    fetchFor: (client, watcher) => (input, init) => {
-      const { name: from } = client
-      const request = readRequest(client, input, init)
-      const signal = init?.signal
-      if (signal?.aborted) return Promise.reject(signal.reason)
-      return new Promise((resolve, reject) => {
-        let isOver = false
-        const end = (how: () => void) => {
-          if (isOver) return
-          isOver = true
-          how()
-        }
-        const fail = (reason: unknown) => {
-          watcher?.failed(request)
-          reject(reason)
-        }
-        watcher?.sent(request)
-        signal?.addEventListener('abort', () => end(() => fail(signal.reason)))
-        exchange(request, {
-          answer: (response, isWhole) => {
-            if (isOver) miss(from, response)
-            end(() => {
-              watcher?.received(request, response, isWhole)
-              resolve(toResponse(response, isWhole, () => watcher?.failed(request)))
-            })
-          },
-          fail: code => end(() => fail(fetchFailed(code))),
+    /** A `fetch` for one client. */
+    fetchFor:
+      (client: ClientAt, watcher?: Watcher): typeof fetch =>
+      (input, init) => {
+        const { name: from } = client
+        const request = readRequest(client, input, init)
+        const signal = init?.signal
+        if (signal?.aborted) return Promise.reject(signal.reason)
+        return new Promise((resolve, reject) => {
+          let isOver = false
+          const end = (how: () => void) => {
+            if (isOver) return
+            isOver = true
+            how()
+          }
+          const fail = (reason: unknown) => {
+            watcher?.failed(request)
+            reject(reason)
+          }
+          watcher?.sent(request)
+          signal?.addEventListener('abort', () => end(() => fail(signal.reason)))
+          exchange(request, {
+            answer: (response, isWhole) => {
+              if (isOver) miss(from, response)
+              end(() => {
+                watcher?.received(request, response, isWhole)
+                resolve(toResponse(response, isWhole, () => watcher?.failed(request)))
+              })
+            },
+            fail: code => end(() => fail(fetchFailed(code))),
+          })
         })
-      })
-    },
-    hasMissedRejection: from => unseen.has(from),
-    heal() {
+      },
+    /** Whether a client has been rejected without learning it. */
+    hasMissedRejection: (from: string) => unseen.has(from),
+    /** Nothing is lost from now on. */
+    heal(): void {
       current = { ...QUIET, delay: weather.delay }
       cutEnd = 0
     },
-    cutUntil(end) {
+    /** Nothing at all arrives until then, in ms since the epoch. */
+    cutUntil(end: number): void {
       cutEnd = end
     },
   }
@@ -194,13 +188,15 @@ export function createNetwork(
   }
 }
 
+type ClientAt = Pick<WireRequest, 'address'> & { readonly name: string }
+
 interface ClientEnd {
   readonly answer: (response: WireResponse, isWhole: boolean) => void
   readonly fail: (code: string) => void
 }
 
 function readRequest(
-  { name: from, address }: { readonly name: string; readonly address: string },
+  { name: from, address }: ClientAt,
   input: unknown,
   init: RequestInit | undefined,
 ): WireRequest {

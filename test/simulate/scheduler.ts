@@ -1,29 +1,5 @@
 import { choicesOf } from './random.js'
 
-/**
- * Virtual time. Whatever happens later, a message that arrives, a call to the disk that ends, a timer, is
- * an event of one queue; nothing happens between two of them.
- */
-export interface Scheduler {
-  /** In ms since the epoch, with fractions. */
-  now(): number
-  /** How many events have happened. */
-  steps(): number
-  /**
-   * Has something happen after a random delay. The delay depends on the seed, the name, and how many
-   * events had that name before.
-   */
-  later(name: string, delay: Delay, task: () => void): Cancel
-  /** Has something happen after exactly that long. */
-  after(name: string, ms: number, task: () => void): Cancel
-  /** Makes the next event happen, and everything that follows from it at once. Undefined without one. */
-  step(): Promise<string | undefined>
-  /** How many events wait. */
-  waiting(): number
-  /** Their names. */
-  names(): readonly string[]
-}
-
 export interface Delay {
   readonly least: number
   readonly most: number
@@ -37,7 +13,13 @@ interface Entry {
   readonly task: () => void
 }
 
-export function createScheduler(seed: string, start: number): Scheduler {
+export type Scheduler = ReturnType<typeof createScheduler>
+
+/**
+ * Virtual time. Whatever happens later, a message that arrives, a call to the disk that ends, a timer, is
+ * an event of one queue; nothing happens between two of them.
+ */
+export function createScheduler(seed: string, start: number) {
   /** By time, the next at the end; those of the same time in the order in which they were added. */
   const queue: Entry[] = []
   const counts = new Map<string, number>()
@@ -45,15 +27,23 @@ export function createScheduler(seed: string, start: number): Scheduler {
   let steps = 0
 
   return {
+    /** In ms since the epoch, with fractions. */
     now: () => now,
+    /** How many events have happened. */
     steps: () => steps,
-    later(name, { least, most }, task) {
+    /**
+     * Has something happen after a random delay. The delay depends on the seed, the name, and how many
+     * events had that name before.
+     */
+    later(name: string, { least, most }: Delay, task: () => void): Cancel {
       const count = (counts.get(name) ?? 0) + 1
       counts.set(name, count)
       return add(name, choicesOf(seed, name, count).between(least, most), task)
     },
+    /** Has something happen after exactly that long. */
     after: add,
-    async step() {
+    /** Makes the next event happen, and everything that follows from it at once. Undefined without one. */
+    async step(): Promise<string | undefined> {
       const entry = queue.pop()
       if (!entry) return undefined
       now = Math.max(now, entry.at)
@@ -62,7 +52,9 @@ export function createScheduler(seed: string, start: number): Scheduler {
       await settled()
       return entry.name
     },
+    /** How many events wait. */
     waiting: () => queue.length,
+    /** Their names. */
     names: () => queue.map(({ name }) => name),
   }
 

@@ -29,29 +29,6 @@ export interface ServerOptions {
   readonly trace: (line: string) => void
 }
 
-/** The server through all of its processes: they come back by themselves. */
-export interface ServerLife {
-  /** Undefined while no process listens. */
-  handle(request: WireRequest): Promise<WireResponse> | undefined
-  /** Ends a process, or all of them. New ones are started soon. */
-  kill(): void
-  cutPower(): void
-  /** What the host does with its own store. They do nothing while there is none. */
-  restart(): void
-  snapshot(): void
-  restore(): void
-  /** Copies everything to a new file, and goes on with that. */
-  swap(): void
-  /** A key is added, and those of that id before it are removed later. */
-  addKey(id: string, expiresIn?: number | null): string
-  /** Has another process than this one handle a request at once, if one runs. */
-  interrupt(process: number): void
-  /** Resolves once all processes listen. */
-  ready(): Promise<void>
-  /** Closes the last processes, opens what they left, and looks at the folder. */
-  finish(): Promise<void>
-}
-
 /** A place for a process, one after the other. */
 interface Place {
   readonly number: number
@@ -96,7 +73,8 @@ const INTERRUPTER = 'interrupter'
 const MOST_INTERRUPTIONS = 200
 const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000, banAfter: 10 }
 
-export function createServerLife(options: ServerOptions): ServerLife {
+/** The server through all of its processes: they come back by themselves. */
+export function createServerLife(options: ServerOptions) {
   const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
   const waiting = new Set<() => void>()
   const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
@@ -119,22 +97,26 @@ export function createServerLife(options: ServerOptions): ServerLife {
   for (const place of places) startLater(place)
 
   return {
-    handle(request) {
+    /** Undefined while no process listens. */
+    handle(request: WireRequest): Promise<WireResponse> | undefined {
       const running = places.filter(place => place.running)
       if (running.length === 0) return undefined
       const place = choicesOf(seed, 'process', ++requests).pick(running)
       return place.running?.serve(request)
     },
-    // Whether a restore has happened is seen when everything is opened again.
+    // New processes are started soon. Whether a restore has happened is seen when everything is opened again.
     kill: () => died(engine.kill(task?.name === 'restore')),
     cutPower: () => died(engine.cutPower()),
+    // What the host does with its own store. They do nothing while there is none.
     restart: () => host('restart', onePlace(), restart),
     snapshot: () => host('snapshot', onePlace(), snapshot),
     restore: () => host('restore', onePlace(), restore),
     swap: () => host('swap', places, swap),
     addKey,
     interrupt,
-    ready: () => (isReady() ? Promise.resolve() : new Promise(resolve => waiting.add(resolve))),
+    /** Resolves once all processes listen. */
+    ready: () =>
+      isReady() ? Promise.resolve() : new Promise<void>(resolve => waiting.add(resolve)),
     finish,
   }
 
@@ -370,7 +352,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     model.replaceKeys(keys)
   }
 
-  /** As the command `copy` does. */
+  /** Goes on with a copy in a new file, made as the command `copy` does. */
   async function swap(all: readonly Place[], isOver: () => boolean): Promise<void> {
     const closed: Place[] = []
     for (const place of all) {
@@ -391,6 +373,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     })
   }
 
+  /** Has another process than this one handle a request at once, if one runs. */
   function interrupt(number: number): void {
     const other = places.find(place => place.running && place.number !== number)?.running
     if (!other || interruptions === MOST_INTERRUPTIONS) return
@@ -408,6 +391,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     )
   }
 
+  /** Those of that id before it are removed later. */
   function addKey(id: string, expiresIn: number | null = null): string {
     const key = `key-${++keys}-of-${id.replaceAll(/[ #]+/g, '-')}`
     const expires = expiresIn === null ? undefined : clock() + expiresIn
@@ -426,6 +410,7 @@ export function createServerLife(options: ServerOptions): ServerLife {
     return key
   }
 
+  /** Closes the last processes, opens what they left, and looks at the folder. */
   async function finish(): Promise<void> {
     for (const place of places) await close(place)
     const [place] = places as [Place]

@@ -1,4 +1,4 @@
-import { type MemoryWatch, watchMemory } from './memory.js'
+import { watchMemory } from './memory.js'
 import type { Outcome } from './outcome.js'
 import { hashOf } from './random.js'
 import { type Plan, worldOf } from './worlds.js'
@@ -10,7 +10,7 @@ export interface SimulateOptions {
   /** The kinds of worlds, which take turns. */
   readonly kinds: readonly string[]
   /** @default one that collects garbage between worlds */
-  readonly memory?: MemoryWatch
+  readonly memory?: ReturnType<typeof watchMemory>
 }
 
 export interface Result {

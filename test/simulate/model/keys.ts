@@ -1,27 +1,5 @@
 import { ensure } from '../violation.js'
 
-/**
- * Which animal each idempotency key names, as far as the answers tell. A key is in use until its time is
- * over. If the clock then goes back, it may be in use again or not: a storage drops keys that are over
- * whenever it likes.
- */
-export interface KeyModel {
-  /**
-   * A create with a key has arrived.
-   *
-   * @param name stands for its animal
-   * @param now the clock of the server
-   */
-  use(key: string, name: string, now: number): KeyUse
-  /** What is under way will never be answered: the process is dead. */
-  crash(): void
-  /** The keys that are surely in use, with their animals. */
-  inUse(): ReadonlyMap<string, number>
-  save(): SavedKeys
-  /** The keys are those of a snapshot now. */
-  replace(saved: SavedKeys): void
-}
-
 export type SavedKeys = ReadonlyMap<string, readonly Attempt[]>
 
 /** One create with a key. Each method is an answer, and checks it. */
@@ -48,15 +26,27 @@ interface Attempt {
   id: number | undefined
 }
 
-/** @param onFree called when an animal is stored with a key that named another one before */
-export function createKeyModel(ttl: number, onFree: () => void): KeyModel {
+/**
+ * Which animal each idempotency key names, as far as the answers tell. A key is in use until its time is
+ * over. If the clock then goes back, it may be in use again or not: a storage drops keys that are over
+ * whenever it likes.
+ *
+ * @param onFree called when an animal is stored with a key that named another one before
+ */
+export function createKeyModel(ttl: number, onFree: () => void) {
   let keys = new Map<string, Attempt[]>()
   /** The last turns of animals whose keys name others now. */
   const turns = new Map<string, number>()
   let era = 0
 
   return {
-    use(key, name, now) {
+    /**
+     * A create with a key has arrived.
+     *
+     * @param name stands for its animal
+     * @param now the clock of the server
+     */
+    use(key: string, name: string, now: number): KeyUse {
       for (const attempts of keys.values()) {
         for (const one of attempts) one.isOver ||= now >= one.expiresAt
       }
@@ -65,15 +55,19 @@ export function createKeyModel(ttl: number, onFree: () => void): KeyModel {
       keys.set(key, [...before, own])
       return answersTo(key, own, holderOf(before), now)
     },
-    crash() {
+    /** What is under way will never be answered: the process is dead. */
+    crash(): void {
       for (const one of [...keys.values()].flat()) one.isUnderWay = false
     },
-    inUse() {
+    /** The keys that are surely in use, with their animals. */
+    inUse(): ReadonlyMap<string, number> {
       const holders = [...keys].map(([key, attempts]) => [key, holderOf(attempts)?.id] as const)
       return new Map(holders.filter((pair): pair is [string, number] => pair[1] !== undefined))
     },
-    save: () => copyOf(keys, ({ isUnderWay, ...one }) => ({ ...one, isUnderWay: false })),
-    replace(saved) {
+    save: (): SavedKeys =>
+      copyOf(keys, ({ isUnderWay, ...one }) => ({ ...one, isUnderWay: false })),
+    /** The keys are those of a snapshot now. */
+    replace(saved: SavedKeys): void {
       era++
       const next = copyOf(saved, one => ({ ...one }))
       for (const [key, attempts] of keys) {

@@ -10,23 +10,6 @@ export interface Told {
   readonly retryAfter: string | undefined
 }
 
-/** The limits of the specification (spec §8), written once more and for reading only. */
-export interface LimitModel {
-  /** @param now the clock of the server, in ms since the epoch */
-  ask(partition: string, policy: Policy, now: number): Told
-  /** The counts are gone: the process ended. */
-  forget(): void
-  /** The counts are these. */
-  restore(snapshot: RateLimitSnapshot): void
-  /** The state to compare with later, or to go back to. */
-  save(): () => void
-  /**
-   * By partition: when it was last seen, counts of the minute, rejections and the day, end and level of
-   * the ban.
-   */
-  usages(): ReadonlyMap<string, readonly number[]>
-}
-
 interface Budget {
   /** The latest time that counted. */
   at: number
@@ -39,28 +22,36 @@ const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as co
 /** Minutes of the first bans; all further ones are as long as the last. */
 const BANS = [5, 10, 20, 40, 60]
 
-export function createLimitModel(): LimitModel {
+export type LimitModel = ReturnType<typeof createLimitModel>
+
+/** The limits of the specification (spec §8), written once more and for reading only. */
+export function createLimitModel() {
   let budgets = new Map<string, Budget>()
 
   return {
-    ask(partition, policy, now) {
+    /** @param now the clock of the server, in ms since the epoch */
+    ask(partition: string, policy: Policy, now: number): Told {
       const budget = budgets.get(partition) ?? unused()
       budgets.set(partition, budget)
       return ask(budget, policy, now)
     },
-    forget() {
+    /** The counts are gone: the process ended. */
+    forget(): void {
       budgets = new Map()
     },
-    restore(snapshot) {
+    /** The counts are these. */
+    restore(snapshot: RateLimitSnapshot): void {
       budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
-    save() {
+    /** The state to compare with later, or to go back to. */
+    save(): () => void {
       const saved = structuredClone(budgets)
       return () => {
         budgets = structuredClone(saved)
       }
     },
-    usages: () =>
+    /** By partition: when it was last seen, counts of the minute, rejections and the day, end and level of the ban. */
+    usages: (): ReadonlyMap<string, readonly number[]> =>
       new Map(
         [...budgets].map(([partition, { at, minute, day, ban }]) => [
           partition,

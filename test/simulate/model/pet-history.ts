@@ -8,61 +8,7 @@ export interface SeenPet {
   readonly status?: string | undefined
 }
 
-/**
- * Everything that was asked of a store and answered, checked while it happens: whether there is an order
- * of all operations, each between its begin and its end, in which a store of one operation at a time
- * gives the same answers (linearizability; Herlihy and Wing 1990).
- *
- * Deciding that takes exponential time in general. Here ids ascend in the order in which animals become
- * visible, so a state of the store is one number, the highest id, which only grows. An operation sees at
- * least what operations that ended before its begin have seen: the lowest number that explains an answer
- * is the best choice, and each answer is checked once. `linearizable.ts` decides the same by searching, and
- * a test compares the two.
- */
-export interface PetHistory {
-  /**
-   * A create is sent.
-   *
-   * @param name stands for the animal, however often it is sent
-   * @param text what is stored if it is, without the id
-   * @param most how often it is stored at most, because of its key
-   */
-  create(name: string, text: string, most?: number): CreateOperation
-  read(): ReadOperation
-  /** What is under way will never end: the process is dead. */
-  crash(): void
-  /**
-   * A store has been opened, or replaced as a whole; nothing was under way. What was stored before is
-   * still there.
-   */
-  reopen(pets: readonly SeenPet[], nextId: number): void
-  /**
-   * Everything is replaced by the content of a snapshot; operations under way see either.
-   *
-   * @param nextId the next id of the snapshot
-   */
-  replace(pets: readonly SeenPet[], snapshot: readonly SeenPet[], nextId: number): void
-  /** What is known to be stored, by id. */
-  readonly pets: ReadonlyMap<number, SeenPet>
-  /** The state that everybody has seen at least. */
-  readonly floor: number
-}
-
-export interface CreateOperation {
-  /** @param replayed whether the answer says that it had been stored before */
-  stored(pet: SeenPet, replayed?: boolean): void
-  /** It stores nothing, now or later. */
-  refused(): void
-  /** The answer is lost: it may be stored, now or later. */
-  lost(): void
-}
-
-export interface ReadOperation {
-  listed(query: ListQuery, pets: readonly SeenPet[]): void
-  got(id: number, pet: SeenPet | undefined): void
-}
-
-export interface ListQuery {
+interface ListQuery {
   readonly limit: number
   readonly status?: string | undefined
   readonly after?: number | undefined
@@ -81,7 +27,20 @@ interface Create {
   since: number
 }
 
-export function createPetHistory(): PetHistory {
+export type PetHistory = ReturnType<typeof createPetHistory>
+
+/**
+ * Everything that was asked of a store and answered, checked while it happens: whether there is an order
+ * of all operations, each between its begin and its end, in which a store of one operation at a time
+ * gives the same answers (linearizability; Herlihy and Wing 1990).
+ *
+ * Deciding that takes exponential time in general. Here ids ascend in the order in which animals become
+ * visible, so a state of the store is one number, the highest id, which only grows. An operation sees at
+ * least what operations that ended before its begin have seen: the lowest number that explains an answer
+ * is the best choice, and each answer is checked once. `linearizable.ts` decides the same by searching, and
+ * a test compares the two.
+ */
+export function createPetHistory() {
   const creates = new Map<string, Create>()
   let pets = new Map<number, SeenPet>()
   let floor = 0
@@ -90,18 +49,25 @@ export function createPetHistory(): PetHistory {
   let era = 0
 
   return {
-    get pets() {
+    /** What is known to be stored, by id. */
+    get pets(): ReadonlyMap<number, SeenPet> {
       return pets
     },
+    /** The state that everybody has seen at least. */
     get floor() {
       return floor
     },
     create,
     read,
-    crash() {
+    /** What is under way will never end: the process is dead. */
+    crash(): void {
       era++
     },
-    reopen(found, nextId) {
+    /**
+     * A store has been opened, or replaced as a whole; nothing was under way. What was stored before is
+     * still there.
+     */
+    reopen(found: readonly SeenPet[], nextId: number): void {
       era++
       const present = new Map(found.map(pet => [pet.id, pet]))
       for (const pet of pets.values()) ensureSame(pet, present.get(pet.id), 'after reopening')
@@ -115,7 +81,12 @@ export function createPetHistory(): PetHistory {
       )
       begin(nextId)
     },
-    replace(found, snapshot, nextId) {
+    /**
+     * Everything is replaced by the content of a snapshot; operations under way see either.
+     *
+     * @param nextId the next id of the snapshot
+     */
+    replace(found: readonly SeenPet[], snapshot: readonly SeenPet[], nextId: number): void {
       era++
       const present = new Map(found.map(pet => [pet.id, pet]))
       for (const pet of snapshot) ensureSame(pet, present.get(pet.id), 'after the restore')
@@ -150,16 +121,24 @@ export function createPetHistory(): PetHistory {
     }
   }
 
-  function create(name: string, text: string, most?: number): CreateOperation {
+  /**
+   * A create is sent.
+   *
+   * @param name stands for the animal, however often it is sent
+   * @param text what is stored if it is, without the id
+   * @param most how often it is stored at most, because of its key
+   */
+  function create(name: string, text: string, most?: number) {
     const known = creates.get(name)
-    const one = known ?? { text, ids: new Set(), open: 0, stored: 0, most, since: 0 }
+    const one: Create = known ?? { text, ids: new Set(), open: 0, stored: 0, most, since: 0 }
     creates.set(name, one)
     if (most !== undefined) one.most = Math.max(one.most ?? 0, most)
     if (one.open === 0) one.since = floor
     one.open++
     const [since, own] = [floor, era]
     return {
-      stored(pet, replayed = false) {
+      /** @param replayed whether the answer says that it had been stored before */
+      stored(pet: SeenPet, replayed = false): void {
         ensure(
           pet.name === name && pet.text === text,
           'response.true',
@@ -180,22 +159,24 @@ export function createPetHistory(): PetHistory {
         ensureCount(name, one)
         floor = Math.max(floor, pet.id)
       },
-      refused() {
+      /** It stores nothing, now or later. */
+      refused(): void {
         if (own !== era) return
         one.open--
         ensureCount(name, one)
       },
+      /** The answer is lost: it may be stored, now or later. */
       lost() {},
     }
   }
 
-  function read(): ReadOperation {
+  function read() {
     const [since, own] = [floor, era]
     return {
-      listed(query, found) {
+      listed(query: ListQuery, found: readonly SeenPet[]): void {
         if (own === era) list(query, found, since)
       },
-      got(id, pet) {
+      got(id: number, pet: SeenPet | undefined): void {
         if (own !== era) return
         if (!pet) {
           const missing = pets.get(id)

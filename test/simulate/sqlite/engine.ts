@@ -66,6 +66,8 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
       }
     },
     async leftovers() {
+      // Another process has a file open.
+      if (machine.isLocked()) return []
       const beside = [animals, limitsName()].map(name => `${name}-`)
       return files.names().filter(name => beside.some(start => name.startsWith(start)))
     },

@@ -90,6 +90,7 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
     },
     lock,
     unlock,
+    isLocked: () => locks.size > 0,
     /** How often a lock was held for as long as any of ours waits. */
     longLocks: () => longLocks,
     usages,
