@@ -54,7 +54,7 @@ export interface Backend {
   /** Before the process serves. @param isFirst whether nothing has served since everything ended */
   begin(store: Store, isFirst: boolean): Promise<void>
   /** Has the limiter of the model decide a request when that of the server does, and returns the answer. */
-  admit<T>(expected: Expectation, answer: () => Promise<T>): Promise<T>
+  admit<T>(expected: Expectation, answer: () => Promise<T>, from: string): Promise<T>
   /** The whole content, whatever fails now. */
   content(): Promise<PetSnapshot>
   /** @param keeps whether counts in memory are to be found again when it is opened */

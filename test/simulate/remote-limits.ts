@@ -1,5 +1,5 @@
 import type { Policy, RateLimitStore } from '../../src/index.js'
-import type { Backend, EngineOptions } from './engine.js'
+import type { EngineOptions } from './engine.js'
 import type { Counter, Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
 import { choicesOf } from './random.js'
@@ -18,7 +18,7 @@ export function remoteLimits(
   { seed, scheduler, model }: EngineOptions,
   name: string,
   limits: RateLimitStore,
-): Pick<Backend, 'rateLimits' | 'admit'> & { degraded(message: string): void; close(): void } {
+) {
   const alone: Counter = { limits: createLimitModel(), name: undefined }
   /** Oldest first. */
   const waiting = new Set<Asked>()
@@ -29,8 +29,8 @@ export function remoteLimits(
   let asked = 0
 
   return {
-    rateLimits: { ...limits, consume },
-    admit(expected, answer) {
+    rateLimits: { ...limits, consume } as RateLimitStore,
+    admit<T>(expected: Expectation, answer: () => Promise<T>): Promise<T> {
       arriving = expected
       const answered = answer()
       // The server was not asked.
@@ -38,14 +38,15 @@ export function remoteLimits(
       arriving = undefined
       return answered
     },
-    degraded(message) {
+    /** The server has learnt that a request was not counted. */
+    degraded(message: string) {
       if (!message.includes('did not answer')) return refused?.decided(alone)
       isOpen = true
       const [oldest] = waiting
       if (oldest) waiting.delete(oldest)
       oldest?.expected?.decided(alone)
     },
-    close() {
+    close(): void {
       isClosed = true
     },
   }

@@ -213,7 +213,7 @@ export function createServerLife(options: ServerOptions) {
       decide(request, answer) {
         const expected = model.expect(request, clock())
         expectations.set(request, expected)
-        return backend.admit(expected, answer)
+        return backend.admit(expected, answer, request.from)
       },
     })
     const serve: Serve = async given => {

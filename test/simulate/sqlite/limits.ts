@@ -37,15 +37,19 @@ export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' |
   const shared: Counter = { limits: options.counts.limits, name: '' }
   const addresses: Counter = { limits: createLimitModel(), name: ` of process ${process.name}` }
   const alone: Counter = { limits: createLimitModel(), name: undefined }
+  /** When a client was last answered. */
+  const ends = new Map<string, number>()
   let arriving: Expectation | undefined
 
   return {
     rateLimits: { ...limits, consume },
-    async admit(expected, answer) {
+    async admit(expected, answer, from) {
       arriving = expected
       const begin = scheduler.now()
       const answered = await answer()
-      const ms = scheduler.now() - begin
+      // One that is pipelined begins when the one ahead of it ends.
+      const ms = scheduler.now() - Math.max(begin, ends.get(from) ?? begin)
+      ends.set(from, scheduler.now())
       ensurePrompt(ms <= LONGEST_CALL, () => `a request took ${Math.round(ms)} ms`)
       return answered
     },
