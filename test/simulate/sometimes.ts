@@ -4,7 +4,16 @@ const BOTH = [
   ...['create', 'list', 'get', 'HEAD', 'replay', 'repeated create', 'key is free again'],
   ...['400', '401', '404', '405', '410', '413', '422', '503'],
   ...['rate_limit_exceeded', 'api_key_banned', '429 for a polite client'],
-  ...['start', 'crash', 'restart', 'snapshot', 'restore', 'restore failed', 'swap'],
+  ...[
+    'start',
+    'crash',
+    'restart',
+    'snapshot',
+    'restore',
+    'restore failed',
+    'swap',
+    'counted alone',
+  ],
   ...BREAKERS.map(kind => `broke ${ACTORS[kind]?.breaks}`),
 ]
 
@@ -17,5 +26,5 @@ export const SOMETIMES: Readonly<Record<string, readonly string[]>> = {
     ...[...BOTH, 'refused to open', 'unfinished write', 'could not be compacted'],
     ...['second process refused', 'second process was alone'],
   ],
-  sqlite: [...BOTH, 'lock', 'interruption', 'counted alone', 'counts lost'],
+  sqlite: [...BOTH, 'lock', 'interruption', 'counts lost'],
 }
