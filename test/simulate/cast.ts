@@ -114,7 +114,7 @@ export function createCast(options: CastOptions) {
       ensure(!isFound || broke !== false, 'verdict.just', () => `${name} kept ${breaks}`)
       // A client that stops at a rejection never sees more than it sends at once. If those did not ban its
       // key, others did: rejections that the network kept from it, or those of its other keys.
-      const isShared = used !== undefined || renewed.has(name) || network.hasMissedRejection(name)
+      const isShared = used !== null || renewed.has(name) || network.hasMissedRejection(name)
       const isByOthers = (seen: string) => {
         const rejections = rejectionsOf(seen)
         const areFew = rejections.every(number => number <= limits.banAfter)

@@ -53,7 +53,7 @@ function settingOf(choices: Choices): Setting {
         ...{
           kind,
           limits,
-          used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : undefined,
+          used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : null,
         },
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,

@@ -57,7 +57,7 @@ export interface ActorSetting {
   /** How patient it is, if it is polite. */
   readonly client: ClientSetting
   /** What the limiter knows of it at the beginning, where counts are in memory. */
-  readonly used?: Usage | undefined
+  readonly used: Usage | null
 }
 
 export interface ClientSetting {

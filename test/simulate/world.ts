@@ -208,7 +208,7 @@ function createWorld(
 }
 
 function isUnused({ actors }: Setting): boolean {
-  return actors.every(({ used }) => used === undefined)
+  return actors.every(({ used }) => used === null)
 }
 
 function listenersOf(emitter: NodeJS.Process): string {
