@@ -71,17 +71,27 @@ export async function killTabs(
   }
 }
 
-/** The same for the whole browser, which starts again with its profile. */
+/**
+ * The same for the whole browser, which starts again with its profile. Chromium empties a database that it cannot
+ * open, in about one of a hundred starts under load; the rest of the run has a new one.
+ */
 export async function killBrowsers(
   t: TestContext,
   origin: string,
   kills: number,
   seed: number,
-): Promise<Outcome> {
+): Promise<Outcome & { readonly emptied: number }> {
   const record = createRecord(seed)
   const profile = await newProfile(t)
-  for (let n = 0; n < kills; n++) {
+  let emptied = 0
+  const start = async () => {
     const chromium = await startChromium(t, profile)
+    const pets = await readPets(chromium.context, origin)
+    if (pets.length === 0 && record.forget()) emptied++
+    return { chromium, pets }
+  }
+  for (let n = 0; n < kills; n++) {
+    const { chromium } = await start()
     await chromium.context.exposeBinding('report', (_, line: string) => record.note(line))
     const { owners } = await openTab(chromium.context, origin, record)
     for (const owner of owners) await record.reaches(owner, 1 + record.random(9))
@@ -89,8 +99,7 @@ export async function killBrowsers(
     await once(chromium.process, 'exit')
     for (const owner of owners) record.bury(owner)
   }
-  const { context } = await startChromium(t, profile)
-  return record.compare(await readPets(context, origin))
+  return { ...record.compare((await start()).pets), emptied }
 }
 
 async function openTab(context: BrowserContext, origin: string, record: Record): Promise<Tab> {

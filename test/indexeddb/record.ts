@@ -63,6 +63,12 @@ export function createRecord(seed: number) {
         if (keyed.has(owner)) again.push(one.name)
       }
     },
+    /** Every animal is gone. Returns whether any was acknowledged. */
+    forget(): boolean {
+      const wasAny = acknowledged.size > 0
+      acknowledged.clear()
+      return wasAny
+    },
     compare(pets: readonly Pet[]): Outcome {
       const stored = new Map(pets.map(({ id, name }) => [id, name]))
       return {
