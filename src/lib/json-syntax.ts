@@ -1,4 +1,5 @@
-import { parseJson } from './json.js'
+import { mayRound, readNumber } from './int64.js'
+import { checkDepth } from './json.js'
 import { parse } from './lossless-json.js'
 
 /**
@@ -31,9 +32,14 @@ export function parseFindingDuplicate(text: string): {
   readonly value: unknown
   readonly duplicate: Duplicate | undefined
 } {
+  checkDepth(text)
   let duplicate: Duplicate | undefined
-  const value = parseJson(text, (name, position) => {
-    duplicate ??= { name, place: placeIn(text, position) }
+  const value = parse(text, undefined, {
+    parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
+    onDuplicateKey({ key: name, position, newValue }) {
+      duplicate ??= { name, place: placeIn(text, position) }
+      return newValue
+    },
   })
   return { value, duplicate }
 }

@@ -8,22 +8,14 @@ const MAX_DEPTH = 1_000
  * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
  * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
  *
- * @param onDuplicate is called with a name that an object has twice with different values, and its
- * place in the text
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
  */
-export function parseJson(
-  text: string,
-  onDuplicate?: (name: string, position: number) => void,
-): unknown {
-  if (nestsTooDeep(text)) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
-  if (!onDuplicate && !mayRound(text)) return JSON.parse(text)
+export function parseJson(text: string): unknown {
+  checkDepth(text)
+  if (!mayRound(text)) return JSON.parse(text)
   return parse(text, undefined, {
-    parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
-    onDuplicateKey({ key, position, newValue }) {
-      onDuplicate?.(key, position)
-      return newValue
-    },
+    parseNumber: readNumber,
+    onDuplicateKey: ({ newValue }) => newValue,
   })
 }
 
@@ -44,9 +36,10 @@ export function isPlain(text: string): boolean {
   return /^[ !#-[\]-~]*$/.test(text)
 }
 
-function nestsTooDeep(text: string): boolean {
+/** @throws SyntaxError when the text nests too deep */
+export function checkDepth(text: string): void {
   // Too short to hold that many pairs of brackets.
-  if (text.length < 2 * MAX_DEPTH) return false
+  if (text.length < 2 * MAX_DEPTH) return
   let depth = 0
   let quoted = false
   for (let at = 0; at < text.length; at++) {
@@ -56,7 +49,6 @@ function nestsTooDeep(text: string): boolean {
     else if (quoted) continue
     else if (character === '[' || character === '{') depth++
     else if (character === ']' || character === '}') depth--
-    if (depth > MAX_DEPTH) return true
+    if (depth > MAX_DEPTH) throw new SyntaxError(`The text nests deeper than ${MAX_DEPTH} levels`)
   }
-  return false
 }

@@ -78,7 +78,7 @@ export const DEFECTS = [
     name: 'an integer beyond 2 ** 53 is rounded',
     breaks: ['animals.kept', 'response.true'],
     file: 'src/lib/json.js',
-    from: 'if (!onDuplicate && !mayRound(text))',
+    from: 'if (!mayRound(text))',
     to: 'if (true)',
   },
   {
