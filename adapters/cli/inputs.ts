@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
-import type { OptionError } from '../../src/lib/options.js'
+import { isObject, type OptionError } from '../../src/lib/options.js'
 import { instantOf } from '../../src/lib/time.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
@@ -214,5 +214,5 @@ function parsed(text: string): ReturnType<typeof parseFindingDuplicate> | undefi
 }
 
 function isMembers(value: unknown): value is Readonly<Record<string, KeyRecord>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject.accepts(value)
 }

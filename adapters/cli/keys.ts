@@ -6,6 +6,7 @@ import { DIGEST } from '../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../storage/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../storage/files.js'
 import { UsageError, withoutSecrets } from './errors.js'
+import { readBytes } from './files.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from './inputs.js'
 import { flagOf, KEYS, type KeysSettings } from './options.js'
 import { note } from './output.js'
@@ -76,7 +77,7 @@ const SHOWN = 16
 async function revoke(path: string, name: string): Promise<void> {
   let revoked = ''
   // Of a missing file, this says so.
-  await readChecked(path)
+  await readBytes(path, '--keys')
   await changeFile(path, keys => {
     const [entry, ...others] = [...keys].filter(
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
