@@ -1,7 +1,7 @@
 // Writes dist/.npmignore: the modules and declarations that no entry point of the package reaches, as the bundle
 // of the command line has what only its commands need.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
 const reached = new Set()
@@ -11,7 +11,9 @@ for (const entry of Object.values(exports)) {
 }
 const modules = readdirSync('dist', { recursive: true })
   .map(name => join('dist', name))
-  .filter(path => /^dist.(src|adapters)\b.*(\.d\.ts|(?<!page[\\/]page)\.js)$/.test(path))
+  .filter(path => /^dist.(src|adapters)\b.*\.(d\.ts|js)$/.test(path))
+  // The console serves it as a file.
+  .filter(path => basename(path) !== 'page.js')
 const ignored = modules.filter(path => !reached.has(path))
 writeFileSync('dist/.npmignore', ignored.map(path => `${relative('dist', path)}\n`).join(''))
 

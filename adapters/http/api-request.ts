@@ -37,7 +37,8 @@ const HOST =
 const NO_BYTES: Uint8Array = new Uint8Array()
 
 /**
- * Collects a body up to a limit, for every door, in one growing buffer: kept as they come, chunks of one byte would cost hundreds of bytes each.
+ * Collects a body up to a limit, for every door, in one growing buffer: kept as they come, chunks of one byte
+ * would cost hundreds of bytes each.
  */
 export function collectBody(limit: number) {
   let buffer = NO_BYTES

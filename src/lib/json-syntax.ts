@@ -35,6 +35,7 @@ export function parseFindingDuplicate(text: string): {
   checkDepth(text)
   let duplicate: Duplicate | undefined
   const value = parse(text, undefined, {
+    // Most numbers are short, and `Number` reads a document of them in two thirds of the time.
     parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
     onDuplicateKey({ key: name, position, newValue }) {
       duplicate ??= { name, place: placeIn(text, position) }
