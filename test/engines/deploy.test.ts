@@ -15,6 +15,7 @@ import { createStore } from '../../src/index.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
 import { served } from '../support/served.js'
+import { until } from '../support/waiting.js'
 import {
   createFolder,
   deployed,
@@ -46,12 +47,12 @@ test('deploy - nginx follows both containers to other addresses', {
     .replaceAll(':4280', `:${first.port}`)
   await using nginx = await startNginx(config)
   const status = async () => (await fetch(`${nginx.url}/v1/pets`)).status
-  while ((await status()) !== 401);
+  await until(async () => (await status()) === 401)
   await first.close()
   assert.equal(await status(), 503)
   names.moveTo('127.0.0.3')
   await using _second = await listen(store, { port: first.port, host: '127.0.0.3' })
-  while ((await status()) !== 401);
+  await until(async () => (await status()) === 401)
 })
 
 test('deploy - nginx balances requests, reports the client address, and hides a process that is down', {

@@ -73,7 +73,7 @@ export async function killTabs(
 
 /**
  * The same for the whole browser, which starts again with its profile. Chromium empties a database that it cannot
- * open, in about one of a hundred starts under load; the rest of the run has a new one.
+ * open, in 2 of about 300 starts, under load; the rest of the run has a new one.
  */
 export async function killBrowsers(
   t: TestContext,
