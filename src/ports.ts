@@ -25,7 +25,7 @@ export interface PetSnapshot {
   readonly pets: readonly Pet[]
   /** Above every id, and at most `Number.MAX_SAFE_INTEGER`: the last pet gets the id below that. */
   readonly nextId: number
-  /** Those of each scope in the order in which they were used. */
+  /** Per scope, in order of first use. */
   readonly idempotencyKeys?: readonly UsedKey[] | undefined
 }
 

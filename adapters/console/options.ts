@@ -75,9 +75,8 @@ const CONSOLE_OPTIONS = {
     () => new Map<string, ConsoleWorld>(),
   ),
   /**
-   * Opens the console, wherever its holder is: `/?token=<token>` sets a cookie. Letters, digits, `-`
-   * and `_`, at least 16.
-   * @default made at random: `withConsole(…).token`
+   * Opens the console: `/?token=<token>` sets a cookie. At least 16 letters, digits, `-` or `_`.
+   * @default a random one: `withConsole(…).token`
    */
   token: optional(
     typed<string>({

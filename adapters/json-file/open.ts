@@ -27,8 +27,8 @@ const JSON_FILE_OPTIONS = {
    */
   whenIdle: withDefault(typed<WhenIdle>(isFunction), afterASecond),
   /**
-   * Receives what fails in the background: a compaction, which is tried again later; on opening, a
-   * document that does not match its checksum, and an unfinished write that was dropped.
+   * Receives what fails in the background: a compaction, which is retried; a wrong checksum of the document; an
+   * unfinished write that was dropped.
    * @default a process warning
    */
   onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>

@@ -42,8 +42,7 @@ const POSTGRES_OPTIONS = {
     'adoption_store',
   ),
   /**
-   * The time limit of an operation, retries included. An insert may first wait as long for the batch
-   * before it.
+   * The time limit of an operation from its arrival, in ms, retries included.
    * @default 2_500
    */
   timeoutMs: withDefault(isTimeout, 2_500),

@@ -54,8 +54,8 @@ const REDIS_OPTIONS = {
    */
   connectTimeoutMs: withDefault(isTimeout, 5_000),
   /**
-   * `false` also opens while the server is unreachable: the process counts by itself until it connects.
-   * A permanent problem, such as a wrong password, is still an error.
+   * `false` also opens while the server is unreachable: the process counts by itself until it connects. A wrong
+   * password is still an error.
    * @default true
    */
   required: withDefault(isBoolean, true),

@@ -53,7 +53,7 @@ export const DOUBLE_OPTIONS = {
     '2030-01-01T00:00:00Z',
   ),
   /**
-   * The initial animals, and the id of the next one; nothing else of a snapshot.
+   * The initial animals and the next id: `{ pets, nextId }`.
    * @default none
    */
   pets: optional(typed<PetSnapshot>(isObject)),
@@ -98,13 +98,13 @@ export const DOUBLE_OPTIONS = {
    */
   clients: optional(isCount),
   /**
-   * Whether findings name the line that sent the request, from the stack of each call of `fetch`.
+   * Whether findings name the line that called `fetch`.
    * @default whether GITHUB_ACTIONS is `true`
    */
   callSites: optional(isBoolean),
   /**
-   * Also serves `/_control`, behind a token: the token itself (letters, digits, `-` and `_`, at least
-   * 16), or true for a random one, which is in `control` of `listen()`.
+   * Also serves `/_control`, behind this token (at least 16 letters, digits, `-` or `_`), or with true behind a
+   * random one; `control` of `listen()` has the address.
    * @default false
    */
   control: withDefault(

@@ -7,7 +7,7 @@ export const BANS = {
   fix: 'Stop at the first 429: one gate per key, closed until Retry-After is over.',
   violatedBy: 'as many rejections in one minute as ban the key (its `banAfter`)',
   fromOutside:
-    'a note, as others may use the key; a finding with `clients: 1`, or when this client alone was rejected as often as bans a key of its plan (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
+    'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
   mayBeOthers: ({ exchanges }: Violation) => exchanges.length < fewestForBan(exchanges),
 } as const satisfies Rule
 
