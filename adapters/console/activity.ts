@@ -107,7 +107,9 @@ const secretKeys = new WeakMap<object, readonly string[]>()
 /** The valid API keys that the page does not show: the same list as long as they are the same. */
 export function secretKeysOf({ apiKeys, isPublicKey }: ConsoleWorld): readonly string[] {
   const all = apiKeys()
-  const found = secretKeys.get(all) ?? Object.keys(all).filter(key => !isPublicKey(key))
+  const known = secretKeys.get(all)
+  if (known) return known
+  const found = Object.keys(all).filter(key => !isPublicKey(key))
   secretKeys.set(all, found)
   return found
 }

@@ -12,9 +12,10 @@ export function createNumbers(last = 0) {
     /** Null for a request without one. */
     of(connection: Connection | undefined): number | null {
       if (!connection) return null
-      const number = numbers.get(connection) ?? ++count
-      numbers.set(connection, number)
-      return number
+      const known = numbers.get(connection)
+      if (known) return known
+      numbers.set(connection, ++count)
+      return count
     },
     /** The latest. */
     last: () => count,
