@@ -42,9 +42,10 @@ await Promise.all([
     ...settings,
     stdin: { contents: parts.join('\n'), resolveDir: '.' },
     outfile: BUNDLE,
+    plugins: [{ name: 'prom-client without what nothing calls', setup: withoutUnused }],
     target: 'node20.15',
     banner: {
-      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. Also prom-client and @opentelemetry/api; both Apache 2.0 licensed. */\n${urlOf('../adapters/cli')}`,
+      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. Also prom-client, Apache 2.0 licensed. */\n${urlOf('../adapters/cli')}`,
     },
   }),
   build({
@@ -61,6 +62,12 @@ for (const name of Object.keys(COMMANDS)) writePart(`dist/adapters/cli/${name}.c
 for (const [name, entry] of Object.entries(SUBPATHS)) {
   writePart(join(FOLDER, `${name}.cjs`), name)
   writeFileSync(join(FOLDER, `${name}.d.cts`), await declarations(`../${entry}.js`))
+}
+
+/** Summaries, exemplars, a push gateway and clusters, with the libraries that only they load. */
+function withoutUnused({ onLoad }) {
+  const unused = /node_modules.(@opentelemetry.api|prom-client.lib.(summary|pushgateway|cluster))\b/
+  onLoad({ filter: unused }, () => ({ contents: '' }))
 }
 
 function besideMain({ onResolve }) {
