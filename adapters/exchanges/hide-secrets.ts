@@ -7,8 +7,13 @@ export type Secrets = ReturnType<typeof createSecrets>
 export function createSecrets(secrets: Iterable<string>) {
   const known = new Set(secrets)
   known.delete('')
-  const lengths = [...new Set([...known].map(({ length }) => length))].sort((a, b) => b - a)
-  const firsts = new Set([...known].map(secret => secret.charCodeAt(0)))
+  /** By first character, in descending order. */
+  const lengths = new Map<number, number[]>()
+  for (const secret of [...known].sort((a, b) => b.length - a.length)) {
+    const first = secret.charCodeAt(0)
+    const those = lengths.get(first) ?? []
+    if (those.at(-1) !== secret.length) lengths.set(first, [...those, secret.length])
+  }
 
   return {
     has: (word: string) => known.has(word),
@@ -31,8 +36,7 @@ export function createSecrets(secrets: Iterable<string>) {
   function secretsIn(text: string): readonly Found[] {
     const found: Found[] = []
     for (let from = 0; from < text.length; from++) {
-      if (!firsts.has(text.charCodeAt(from))) continue
-      for (const length of lengths) {
+      for (const length of lengths.get(text.charCodeAt(from)) ?? []) {
         const secret = text.slice(from, from + length)
         if (!known.has(secret)) continue
         found.push({ secret, from, to: from + secret.length })
