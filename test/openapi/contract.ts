@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OpenApiDocument } from '../../adapters/openapi/index.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/index.js'
 
@@ -21,6 +21,7 @@ export function createContract(document: OpenApiDocument): Contract {
   // JSON Schema can check only the syntax of an integer.
   ajv.addFormat('int64', true)
   ajv.addSchema(document, 'openapi')
+  const validators = new Map<object, ValidateFunction>()
   const violations: string[] = []
   const reached = new Set<string>()
   const paths = document.paths as Readonly<Record<string, PathItem>>
@@ -81,8 +82,13 @@ export function createContract(document: OpenApiDocument): Contract {
   }
 
   function check(schema: object, value: unknown): string | undefined {
-    const within = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'))
-    return ajv.validate(within, value) ? undefined : ajv.errorsText()
+    const validate = validators.get(schema) ?? compile(schema)
+    validators.set(schema, validate)
+    return validate(value) ? undefined : ajv.errorsText(validate.errors)
+  }
+
+  function compile(schema: object): ValidateFunction {
+    return ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')))
   }
 
   /** The target of a local reference, or the value itself. */
