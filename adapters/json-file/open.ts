@@ -36,7 +36,7 @@ const JSON_FILE_OPTIONS = {
   ),
   /**
    * The file system calls to use.
-   * @default those of node:fs
+   * @default node:fs
    */
   disk: withDefault(hasMethods<Disk>(...CALLS), NODE_DISK),
 }

@@ -63,7 +63,7 @@ const EXPLORE_OPTIONS = {
   /**
    * The state in which each run begins, as `double.snapshot()` returns it.
    *
-   * @default that of a new double
+   * @default a new double
    */
   snapshot: optional(typed<Snapshot>(isObject)),
   /**
