@@ -221,7 +221,7 @@ export const STORE = {
   idempotency: option(
     duration({ most: Number.MAX_SAFE_INTEGER }),
     'duration',
-    'store a create with an Idempotency-Key once, and keep the key (24h)',
+    'store creates with an Idempotency-Key once, and keep keys this long (24h)',
     { alone: '24h' },
   ),
   delay: option(duration({ least: 0, most: 600_000 }), 'duration=0s', 'wait before every response'),
@@ -245,9 +245,14 @@ export const DESCRIBED = {
 }
 
 export const VERDICT = {
-  strict: option(LEVEL, 'notes', 'exit with 1 on a finding (=notes: or note) or without any call', {
-    alone: 'findings',
-  }),
+  strict: option(
+    LEVEL,
+    'notes',
+    'exit with 1 on a finding (=notes: also on a note), or if the API was never called',
+    {
+      alone: 'findings',
+    },
+  ),
   allow: option(list, 'rule=', 'a rule that --strict forgives; may be repeated'),
   clients: option(MANY, 'n', 'how many clients share a key'),
   requireFaults: toggle('exit with 1 if an armed fault never fired'),
@@ -266,13 +271,13 @@ const FAULTS = 'reset,truncate,status:503,status:503-after,status:429'
 const OF_EXPLORE = { needs: 'explore' }
 
 export const EXPLORE = {
-  explore: toggle('run the command again and again, each time with other faults', {
+  explore: toggle('repeat the command, each time with other faults', {
     excludes: ['schedule', 'record', 'har', 'requireFaults'],
   }),
   faults: option(
     list,
     `fault=${FAULTS}`,
-    'what to try; to one operation: \'reset{"operation":"listPets"}\'',
+    'what to try; for one operation: \'reset{"operation":"listPets"}\'',
     OF_EXPLORE,
   ),
   depth: option(MANY, 'n=1', 'maximum faults per run', OF_EXPLORE),

@@ -35,7 +35,7 @@ const CONSOLE_OPTIONS = {
    */
   apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),
   /**
-   * The option `plans` of the store, where the handler is not the store itself or around it.
+   * The `plans` of the store, if the handler is neither the store nor around it.
    * @default none
    */
   plans: optional(typed<Partial<PlanTable>>(isObject)),

@@ -27,7 +27,7 @@ const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /**
-   * `'any'` for another API: only the rules apply that need just Retry-After and the X-RateLimit headers.
+   * `'any'` for another API: only rules about Retry-After and X-RateLimit apply.
    * @default none: the Animal Adoption Store API
    */
   api: optional(isOneOf(['any'])),

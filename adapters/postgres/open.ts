@@ -52,8 +52,7 @@ const POSTGRES_OPTIONS = {
    */
   connections: withDefault(isCount, 8),
   /**
-   * How long a connection is used, in ms; the next one may lead to another server after a fail-over;
-   * with `url` only.
+   * Lifetime of a connection, in ms, as the next one may lead elsewhere after a fail-over; with `url` only.
    * @default 300_000
    */
   // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
