@@ -44,14 +44,14 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
     const world = await (await fetch(control + '/worlds', init)).json()
     console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
-  assert.equal((await execInProcess([], scriptCommand(script))).stdout, '0 0\n')
-  assert.equal((await execInProcess(['--seed', seed], scriptCommand(script))).stdout, '20 20\n')
-  assert.equal((await execInProcess(['--seed', 'edge'], scriptCommand(script))).stdout, '7 7\n')
+  assert.equal((await execInProcess([], borrowedCommand(script))).stdout, '0 0\n')
+  assert.equal((await execInProcess(['--seed', seed], borrowedCommand(script))).stdout, '20 20\n')
+  assert.equal((await execInProcess(['--seed', 'edge'], borrowedCommand(script))).stdout, '7 7\n')
 })
 
 test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {
   const bad = `${GET} await get('/pets/1')`
-  assert.equal((await exec([], scriptCommand('process.exit(7)'))).code, 7)
+  assert.equal((await exec([], borrowedCommand('process.exit(7)'))).code, 7)
   assert.equal((await exec([], borrowedCommand(bad))).code, 0)
   const strict = await exec(['--strict'], borrowedCommand(bad))
   assert.equal(strict.code, 1)
@@ -385,7 +385,7 @@ test('exec - closes its server and stops listening to signals, even when the rep
 test('exec - takes the options of the store, and refuses those of the server', async () => {
   const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
     console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
-  const { stdout } = await execInProcess(['--clock', '2030-01-01'], scriptCommand(script))
+  const { stdout } = await execInProcess(['--clock', '2030-01-01'], borrowedCommand(script))
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
   const cases: [flags: string[], command: string[], line: RegExp][] = [
     [['--port', '1'], ['true'], /--port works with serve and replay only$/m],

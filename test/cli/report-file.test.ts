@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { readAnnotations } from '../support/annotations.js'
+import { borrowedCommand } from '../support/borrowed-command.js'
 import { type Ended, runInThread, scriptCommand } from '../support/command.js'
 import { BUILD_URL } from '../support/paths.js'
 
@@ -37,7 +38,7 @@ await create().catch(create)
 `
 
 test('report - has for a machine what the text says, and the commands that repeat it', async () => {
-  const { code, stderr } = await exec(['--strict', '--report', REPORT], EARLY)
+  const { code, stderr } = await exec(['--strict', '--report', REPORT], EARLY, {}, scriptCommand)
   const report = read()
   const { n: first, curl } = report.findings[0].shown[0]
   const [, second] = report.findings[0].shown
@@ -123,9 +124,14 @@ test('github - a failure of exec --explore is an annotation', async () => {
 
 const ON_GITHUB = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: SUMMARY }
 
-function exec(flags: readonly string[], script: string, more = {}): Promise<Ended> {
+function exec(
+  flags: readonly string[],
+  script: string,
+  more = {},
+  commandOf = borrowedCommand,
+): Promise<Ended> {
   const { GITHUB_ACTIONS: _, GITHUB_STEP_SUMMARY: __, ...env } = process.env
-  return runInThread(['exec', ...flags, '--', ...scriptCommand(script)], { ...env, ...more })
+  return runInThread(['exec', ...flags, '--', ...commandOf(script)], { ...env, ...more })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the schema is what says its type

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { helpText } from '../../adapters/cli/help.js'
 import { RULES } from '../../adapters/test-double/index.js'
-import { runInThread, scriptCommand, startInThread } from '../support/command.js'
+import { borrowedCommand } from '../support/borrowed-command.js'
+import { runInThread, startInThread } from '../support/command.js'
 import { blocksOf } from '../support/pages.js'
 import { MAIN, ROOT } from '../support/paths.js'
 
@@ -41,14 +42,12 @@ if (animals.length !== 1) process.exit(3)
 const skip = process.platform === 'win32'
 
 test('skill - its commands run, and a client that follows it passes them', { skip }, async () => {
-  writeFileSync(join(project, 'pets.mjs'), TEST)
+  const quoted = borrowedCommand(TEST).map(word => `'${word.replaceAll("'", `'\\''`)}'`)
   const commands = blocksOf(PATH, 'sh test=test/cli/skill.test.ts').join('').trim().split('\n')
   assert.equal(commands.length, 6)
   for (const command of commands) {
     // Without --idempotency, the lost create of the bad run is stored twice, which is what diff shows.
-    const { code, output } = await shell(
-      command.replace('npm test', `'${process.execPath}' pets.mjs`),
-    )
+    const { code, output } = await shell(command.replace('npm test', () => quoted.join(' ')))
     const isBad = command.includes('--schedule') || command.includes(' diff ')
     assert.equal(code === 0, !isBad, `${command}\n${output}`)
   }
@@ -94,7 +93,7 @@ test('skill - exec serves it beside the description of the API, and neither coun
     const { info } = await (await fetch(origin + '/openapi.json')).json()
     const llms = await (await fetch(origin + '/llms.txt')).text()
     if (!info.title || !llms.startsWith('# Repair')) process.exit(7)`
-  const { code, stderr } = await runInThread(['exec', '--strict', '--', ...scriptCommand(script)])
+  const { code, stderr } = await runInThread(['exec', '--strict', '--', ...borrowedCommand(script)])
   assert.equal(code, 1)
   assert.match(stderr, /^Verdict: no requests arrived/)
 })

@@ -23,7 +23,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
   const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
-  const polite = await throughInProcess(url, ['--strict', '--key', KEY], script)
+  const polite = await throughInProcess(url, ['--strict', '--key', KEY], script, {}, scriptCommand)
   assert.deepEqual(
     [polite.code, polite.stdout, polite.stderr],
     [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
@@ -198,8 +198,9 @@ function throughInProcess(
   flags: readonly string[],
   script: string,
   variables: Readonly<Record<string, string>> = {},
+  commandOf = borrowedCommand,
 ) {
-  return runCommand(throughWords(url, flags, scriptCommand(script)), {
+  return runCommand(throughWords(url, flags, commandOf(script)), {
     ...environment(),
     ...variables,
   })

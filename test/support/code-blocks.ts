@@ -17,7 +17,7 @@ import {
   withoutBoth,
 } from '../engines/engines.js'
 import { withoutSqlite } from '../sqlite/availability.js'
-import { firstOutput } from './first-output.js'
+import { type Ended, type Running, runInThread, startInThread } from './command.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
 import { assertPrinted, printsOf } from './printed.js'
@@ -137,7 +137,7 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
   }
 }
 
-/** In a thread, which starts in two thirds of the time of a process. */
+/** In a thread that others follow in, or in one of its own where it registers tests. */
 async function runModule(code: string): Promise<string> {
   const folder = mkdtempSync(join(modules, 'block-'))
   const path = join(folder, 'block.mjs')
@@ -145,7 +145,8 @@ async function runModule(code: string): Promise<string> {
   const before = process.cwd()
   process.chdir(mkdtempSync(join(commands, 'run-')))
   try {
-    const execArgv = code.includes('node:test') ? ['--require', WITHOUT_HOOKS] : []
+    if (!code.includes('node:test')) return succeeded(await runInThread([], environment(), path))
+    const execArgv = ['--require', WITHOUT_HOOKS]
     const thread = new Worker(path, { env: environment(), execArgv, stdout: true, stderr: true })
     return await output(thread)
   } finally {
@@ -175,9 +176,9 @@ async function besideServer(
 ): Promise<string | undefined> {
   const control = code.includes('$ADOPTION_STORE_CONTROL_URL') ? ['--control'] : []
   const flags = ['--port', '0', '--json', '-q', ...control, ...more]
-  const server = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => server.kill('SIGKILL'))
-  const ready = await firstOutput(server)
+  const server = startInThread(flags, process.env, MAIN)
+  t.after(() => stopped(server))
+  const [ready] = await once(server.stdout, 'data')
   const { origin, control: url } = JSON.parse(ready)
   const { host } = new URL(origin)
   const addressed = code.replaceAll('$ADOPTION_STORE_CONTROL_URL', url)
@@ -220,10 +221,8 @@ async function runForAMoment(t: TestContext, code: string): Promise<string | und
 
 /** What the server prints when it starts, as on its own port. */
 async function startOf(t: TestContext): Promise<string> {
-  const server = spawn(process.execPath, [MAIN, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.after(() => server.kill('SIGKILL'))
+  const server = startInThread(['--port', '0'], process.env, MAIN)
+  t.after(() => stopped(server))
   let banner = ''
   for await (const chunk of server.stdout) {
     banner += chunk
@@ -263,6 +262,15 @@ async function output(
   const streams = Promise.all([text(running.stdout), text(running.stderr)])
   const [code] = await once(running, 'exit')
   const [stdout, stderr] = await streams
+  return succeeded({ code, stdout, stderr })
+}
+
+function succeeded({ code, stdout, stderr }: Ended): string {
   assert.equal(code, 0, `${stdout}\n${stderr}`)
   return stdout
+}
+
+async function stopped(server: Running): Promise<void> {
+  server.kill()
+  await server.exit
 }

@@ -1,23 +1,25 @@
-// Runs commands in this thread, one after the other, each with words, variables and streams of its own.
+// Runs commands and modules in this thread, one after the other, each with words, variables and streams of its own.
 // What they load stays loaded: a command takes 2 ms of CPU instead of 60 to 150 as a process.
+const { Console } = require('node:console')
 const { Writable } = require('node:stream')
 const { pathToFileURL } = require('node:url')
-const { parentPort, workerData: main } = require('node:worker_threads')
+const { parentPort } = require('node:worker_threads')
 require('./patient-servers.cjs')
 
 let runs = 0
 
-parentPort.on('message', ({ signal, words, env }) => {
+parentPort.on('message', ({ signal, main, words, env }) => {
   if (signal) process.emit(signal, signal)
-  else begin(words, env)
+  else begin(main, words, env)
 })
 
-function begin(words, env) {
+function begin(main, words, env) {
   runs++
   parentPort.unref()
   for (const name of ['stdout', 'stderr']) {
     Object.defineProperty(process, name, { value: streamOf(name), configurable: true })
   }
+  globalThis.console = new Console(process)
   for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal)
   process.env = env
   process.argv = [process.execPath, main, ...words]

@@ -35,8 +35,9 @@ export function runCommand(
 export function runInThread(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  main = MAIN,
 ): Promise<Ended> {
-  return endOf(startInThread(words, env))
+  return endOf(startInThread(words, env, main))
 }
 
 export function startCommand(
@@ -60,10 +61,11 @@ export function startCommand(
 export function startInThread(
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  main = MAIN,
 ): Running {
   // Threads do not run TypeScript from source.
-  if (!existsSync(MAIN)) return startCommand(words, env)
-  const thread = idle.pop() ?? new Worker(COMMAND_THREAD, { workerData: MAIN, execArgv: [] })
+  if (!existsSync(main)) return startCommand(words, env)
+  const thread = idle.pop() ?? new Worker(COMMAND_THREAD, { execArgv: [] })
   const streams = { stdout: new PassThrough(), stderr: new PassThrough() }
   let isRunning = true
   const exit = new Promise<number>((resolve, reject) => {
@@ -79,7 +81,7 @@ export function startInThread(
     })
   })
   thread.ref()
-  thread.postMessage({ words, env: { ...env } })
+  thread.postMessage({ main, words, env: { ...env } })
   const kill = (signal: NodeJS.Signals = 'SIGTERM') => {
     if (isRunning) thread.postMessage({ signal })
   }
