@@ -5,11 +5,12 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, type NewPet, type Pet, type PetStatus, type Store } from '../../src/index.js'
 import { petSchema } from '../../src/pets/schema.js'
+import { anyCodePoint } from '../support/any-text.js'
 
 type Model = { pets: Pet[]; nextId: number }
 type Command = fc.AsyncCommand<Model, { store: Store }>
 
-const name = fc.string({ unit: 'binary', maxLength: 8 })
+const name = fc.string({ unit: anyCodePoint, maxLength: 8 })
 const status = fc.constantFrom<PetStatus>('available', 'pending', 'sold')
 const categoryId = fc.oneof(
   fc.maxSafeInteger(),

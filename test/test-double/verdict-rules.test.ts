@@ -384,7 +384,7 @@ for (const [pauses, verdict] of [
 
 for (const cap of [2, 2.5, 3, 20]) {
   test(`verdict backoff.constant - decorrelated jitter up to ${cap} times its least pause is growth`, () => {
-    const isFound = found(250, random => {
+    const isFound = found(100, random => {
       let pause = 1000
       return () => {
         pause = Math.min(1000 * cap, 1000 + random() * (3 * pause - 1000))
@@ -397,7 +397,7 @@ for (const cap of [2, 2.5, 3, 20]) {
 
 for (const jitter of [0, 0.02, 0.1]) {
   test(`verdict backoff.constant - a constant pause with ${100 * jitter} % of jitter is found`, () => {
-    const isFound = found(250, random => () => 1000 * (1 - jitter + 2 * jitter * random()))
+    const isFound = found(100, random => () => 1000 * (1 - jitter + 2 * jitter * random()))
     assert.ok(isFound > 0.9, `${isFound}`)
   })
 }

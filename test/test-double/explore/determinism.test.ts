@@ -26,12 +26,8 @@ const busy: Work = async ({ fetch, sleep }) => {
 }
 
 test('explore - is the same again, in any order, and on every version of Node', async () => {
-  const [one, again, reversed] = [
-    await exploreAll(),
-    await exploreAll(),
-    await exploreAll(level => level.toReversed()),
-  ]
-  assert.deepEqual(again, one)
+  const one = await exploreAll()
+  const reversed = await exploreAll(level => level.toReversed())
   assert.deepEqual(reversed, one)
   // CI runs this on all of them. Without the states, which hold every header.
   assert.equal(

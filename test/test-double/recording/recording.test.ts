@@ -54,7 +54,7 @@ test('recording - through a socket and in process, the steps have equal digests'
       const { difference } = await (await openRecording(text)).replay()
       assert.equal(difference && JSON.stringify(difference), undefined)
     }),
-    { numRuns: LONG ? 150 : 30 },
+    { numRuns: LONG ? 150 : 15 },
   )
 })
 

@@ -6,6 +6,7 @@ import type {
   TestDoubleOptions,
 } from '../../../adapters/test-double/index.js'
 import type { ApiKey, NewPet } from '../../../src/index.js'
+import { anyCodePoint } from '../../support/any-text.js'
 
 /** Something that a test does to a double. */
 export type Deed =
@@ -53,7 +54,7 @@ const KEYS = {
 
 const animal = fc.record(
   {
-    name: fc.string({ unit: 'binary', maxLength: 8 }),
+    name: fc.string({ unit: anyCodePoint, maxLength: 8 }),
     categoryId: fc.oneof(fc.nat(9), fc.bigInt({ min: 2n ** 60n, max: 2n ** 63n - 1n })),
     status: fc.constantFrom('available', 'pending', 'sold' as const),
   },
