@@ -28,6 +28,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let refusals = 0
   /** How often requests that were waiting for the limiter may have found everything closed. */
   let closed = 0
+  /** Nothing that a dead process has asked for is counted. */
+  let closeRemote: (() => void) | undefined
 
   return {
     processes: 1,
@@ -70,6 +72,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   function ended(how: () => void): readonly number[] {
     how()
     deaths++
+    closeRemote?.()
     kept = undefined
     held = []
     intruder = undefined
@@ -159,6 +162,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     )
     const rateLimits = memoryRateLimits()
     const remote = setting.isRemote ? remoteLimits(options, `${disk.pid}`, rateLimits) : undefined
+    closeRemote = remote?.close
     const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
       storage,

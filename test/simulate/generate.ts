@@ -1,5 +1,5 @@
 import { SUNSET, type Usage } from '../../src/index.js'
-import { BREAKERS, OTHERS } from './actors/index.js'
+import { ACTORS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
 import type {
@@ -11,10 +11,13 @@ import type {
   PlannedEvent,
   Scenario,
   Setting,
+  StoreSetting,
 } from './scenario.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
+const SLOPPY = 'sloppy'
+const KINDS = Object.keys(ACTORS).filter(kind => kind !== SLOPPY)
 const NO_WEATHER = { requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 }
 
 /**
@@ -28,8 +31,7 @@ export function scenarioOf(name: string): Scenario {
 }
 
 function settingOf(choices: Choices): Setting {
-  const kinds = Array.from({ length: 2 + choices.below(4) }, () => choices.pick(OTHERS))
-  const breakers = Array.from({ length: 3 }, () => choices.pick(BREAKERS))
+  const kinds = Array.from({ length: 2 + choices.below(4) }, () => choices.pick(KINDS))
   const isRough = choices.chance(0.5)
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
@@ -44,8 +46,8 @@ function settingOf(choices: Choices): Setting {
   ])
   return {
     begin,
-    actors: [...kinds, ...breakers].map((kind, at) => {
-      const isNarrow = BREAKERS.includes(kind)
+    actors: [...kinds, SLOPPY, SLOPPY].map((kind, at) => {
+      const isNarrow = kind === SLOPPY
       const others = isGenerous ? GENEROUS : choices.pick([limitsOf(choices), ...PLANS])
       const limits = isNarrow ? narrowLimitsOf(choices) : others
       return {
@@ -75,17 +77,29 @@ function settingOf(choices: Choices): Setting {
       responseLost: probability(),
       responseCut: probability(),
     },
-    anonymous: limitsOf(choices),
+    anonymous: choices.pick([null, limitsOf(choices)]),
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
-    pagination: choices.chance(0.5),
-    defaultStatus: choices.pick(['available', 'available', null]),
-    cors: choices.chance(0.3),
+    options: optionsOf(choices, begin),
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
     isRemote: choices.chance(0.25),
   }
 }
+
+function optionsOf(choices: Choices, begin: number): StoreSetting {
+  return {
+    pagination: choices.chance(0.5),
+    defaultStatus: choices.pick(['available', 'available', 'sold', null] as const),
+    cors: choices.chance(0.3),
+    sunset: choices.pick([SUNSET, SUNSET, null, begin + 600_000]),
+    deprecatedAt: choices.pick([null, begin]),
+    standardHeaders: choices.pick([null, null, 'draft-10', 'draft-11'] as const),
+    maxBodyBytes: choices.chance(0.1) ? 90 + choices.below(40) : MIB,
+  }
+}
+
+const MIB = 1_048_576
 
 /** Without any, requests arrive in the very millisecond that they are planned for. */
 const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
@@ -171,11 +185,11 @@ function lastCrash(choices: Choices, at: number): PlannedEvent[] {
 }
 
 /** What begins or ends at a whole minute, day or ban, one ms before it, right then, or one ms after it. */
-function edgeAfter(choices: Choices, at: number, { begin }: Setting): number {
+function edgeAfter(choices: Choices, at: number, { begin, options }: Setting): number {
   const now = begin + at
   const endOf = (window: number) => (Math.floor(now / window) + 1) * window
   const end = choices.pick([
-    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), SUNSET],
+    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunset ?? SUNSET],
     // A ban that begins now, and the time for which it is remembered.
     ...[now + 5 * MINUTE, now + 10 * MINUTE, now + 5 * MINUTE + DAY],
   ])
@@ -278,7 +292,7 @@ function restartBesideAnother(choices: Choices): readonly object[] {
 /** The second call comes as long before the first as the clock stepped back, where nothing is delayed. */
 function stepBetweenCalls(choices: Choices, actors: readonly ActorSetting[]): readonly object[] {
   const { name: actor } = choices.pick(actors)
-  const call = { kind: 'call', actor, call: { do: 'odd', which: 0 } }
+  const call = { kind: 'call', actor, call: { do: 'get', id: 1 } }
   return [call, { kind: 'clock-step', ms: choices.pick([-60_000, -60_001]) }, call]
 }
 
@@ -289,8 +303,8 @@ function stepOf(choices: Choices): number {
 }
 
 function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): object {
-  const breaks = choices.chance(0.25)
-  const actor = choices.pick(actors.filter(({ kind }) => BREAKERS.includes(kind) === breaks)).name
+  const isSloppy = choices.chance(0.25)
+  const actor = choices.pick(actors.filter(({ kind }) => (kind === SLOPPY) === isSloppy)).name
   const kind = choices.below(100)
   const call: CallPlan =
     kind < 55
@@ -301,7 +315,7 @@ function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): obj
           ? { do: 'get', id: choices.below(40) }
           : kind < 93
             ? { do: 'all' }
-            : { do: 'odd', which: choices.below(1_000) }
+            : { do: 'odd' }
   return { kind: 'call', actor, call }
 }
 

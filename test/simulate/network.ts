@@ -43,8 +43,8 @@ export interface Watcher {
   sent(request: WireRequest): void
   /** The client has the response, or only its head and half of the body; then `failed` follows. */
   received(request: WireRequest, response: WireResponse, isWhole: boolean): void
-  /** The client has learnt that there is no response. */
-  failed(request: WireRequest): void
+  /** There is no response: the client has learnt that, or gives up. */
+  failed(request: WireRequest, isGivenUp?: boolean): void
 }
 
 /** Undefined while nobody listens; rejects or stays pending when the process dies. */
@@ -70,14 +70,12 @@ export function createNetwork(
   let current = weather
   let cutEnd = 0
   const requests = new Map<string, number>()
-  const unseen = new Set<string>()
 
   return {
     /** A `fetch` for one client. */
     fetchFor:
-      (client: ClientAt, watcher?: Watcher): typeof fetch =>
+      (client: ClientAt, watchers: readonly Watcher[]): typeof fetch =>
       (input, init) => {
-        const { name: from } = client
         const request = readRequest(client, input, init)
         const signal = init?.signal
         if (signal?.aborted) return Promise.reject(signal.reason)
@@ -88,26 +86,26 @@ export function createNetwork(
             isOver = true
             how()
           }
-          const fail = (reason: unknown) => {
-            watcher?.failed(request)
+          const fail = (reason: unknown, isGivenUp = false) => {
+            for (const watcher of watchers) watcher.failed(request, isGivenUp)
             reject(reason)
           }
-          watcher?.sent(request)
-          signal?.addEventListener('abort', () => end(() => fail(signal.reason)))
+          const cut = () => {
+            for (const watcher of watchers) watcher.failed(request)
+          }
+          for (const watcher of watchers) watcher.sent(request)
+          signal?.addEventListener('abort', () => end(() => fail(signal.reason, true)))
           exchange(request, {
             answer: (response, isWhole) => {
-              if (isOver) miss(from, response)
               end(() => {
-                watcher?.received(request, response, isWhole)
-                resolve(toResponse(response, isWhole, () => watcher?.failed(request)))
+                for (const watcher of watchers) watcher.received(request, response, isWhole)
+                resolve(toResponse(response, isWhole, cut))
               })
             },
             fail: code => end(() => fail(fetchFailed(code))),
           })
         })
       },
-    /** Whether a client has been rejected without learning it. */
-    hasMissedRejection: (from: string) => unseen.has(from),
     /** Nothing is lost from now on. */
     heal(): void {
       current = { ...QUIET, delay: weather.delay }
@@ -138,7 +136,7 @@ export function createNetwork(
     const repeat = () =>
       arrive(
         request,
-        response => miss(from, response),
+        () => {},
         () => {},
       )
     if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, repeat)
@@ -152,16 +150,10 @@ export function createNetwork(
       const isHeard = arrive(
         sent,
         response => {
-          const loseIt = () => {
-            miss(from, response)
-            lose()
-          }
-          if (isCut || isResponseLost || scheduler.now() < cutEnd) return loseIt()
+          if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
           scheduler.later(`response to ${from}`, current.delay, () => {
-            if (scheduler.now() < cutEnd) return loseIt()
+            if (scheduler.now() < cutEnd) return lose()
             const isWhole = !isResponseCut || response.body === ''
-            // Half of an error tells nobody why the request was rejected.
-            if (!isWhole) miss(from, response)
             client.answer(response, isWhole)
           })
         },
@@ -169,10 +161,6 @@ export function createNetwork(
       )
       if (!isHeard) client.fail('ECONNREFUSED')
     })
-  }
-
-  function miss(from: string, { status }: WireResponse): void {
-    if (status === 429) unseen.add(from)
   }
 
   /** Whether anybody listens. */

@@ -1,6 +1,6 @@
 import type { Policy, RateLimitStore } from '../../src/index.js'
 import type { EngineOptions } from './engine.js'
-import type { Counter, Expectation } from './model/api.js'
+import type { Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
 import { choicesOf } from './random.js'
 
@@ -19,7 +19,7 @@ export function remoteLimits(
   name: string,
   limits: RateLimitStore,
 ) {
-  const alone: Counter = { limits: createLimitModel(), name: undefined }
+  const alone = createLimitModel()
   /** Oldest first. */
   const waiting = new Set<Asked>()
   let arriving: Expectation | undefined

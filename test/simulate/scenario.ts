@@ -1,4 +1,5 @@
 import type { NewPet, Usage } from '../../src/index.js'
+import type { StoreSettings } from '../../src/store.js'
 import type { DiskCall, DiskFailure } from './disk.js'
 import type { Weather } from './network.js'
 import type { DriverFailure } from './sqlite/calls.js'
@@ -15,11 +16,10 @@ export interface Setting {
   readonly begin: number
   readonly actors: readonly ActorSetting[]
   readonly weather: Weather
-  readonly anonymous: Limits
+  /** Null for those of the specification. */
+  readonly anonymous: Limits | null
   readonly idempotencyMs: number | null
-  readonly pagination: boolean
-  readonly defaultStatus: 'available' | null
-  readonly cors: boolean
+  readonly options: StoreSetting
   /** Whether counts survive a restart that was asked for. */
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
@@ -31,6 +31,20 @@ export interface Setting {
   /** Only in a world with SQLite. */
   readonly sqlite?: SqliteSetting
 }
+
+/** Options of the store. Those with their defaults are not given to it. */
+export type StoreSetting = Pick<StoreSettings, keyof typeof DEFAULTS>
+
+/** Of the options (README.md of the package). */
+export const DEFAULTS = {
+  pagination: false,
+  defaultStatus: 'available',
+  cors: false,
+  sunset: Date.UTC(2030, 11, 5),
+  deprecatedAt: null,
+  standardHeaders: null,
+  maxBodyBytes: 1_048_576,
+} as const
 
 export interface SqliteSetting {
   /** How many processes serve one file. */
@@ -112,7 +126,7 @@ export type CallPlan =
     }
   | { readonly do: 'get'; readonly id: number }
   | { readonly do: 'all' }
-  | { readonly do: 'odd'; readonly which: number }
+  | { readonly do: 'odd' }
 
 /** As JSON has it: a category beyond 2 ** 53 as text. */
 export interface PetPlan {

@@ -12,7 +12,7 @@ import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
-import type { Setting } from './scenario.js'
+import { DEFAULTS, type Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
 
@@ -181,12 +181,16 @@ export function createServerLife(options: ServerOptions) {
     const own = place.life
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
-    const { idempotencyMs, anonymous, pagination, defaultStatus, cors } = setting
+    const { idempotencyMs, anonymous } = setting
+    const isGiven = ([name, value]: [string, unknown]) =>
+      value !== DEFAULTS[name as keyof typeof DEFAULTS]
     const store = createStore({
-      ...{ storage, clock, pagination, defaultStatus, cors, rateLimits, plans: { anonymous } },
+      ...Object.fromEntries(Object.entries(setting.options).filter(isGiven)),
+      ...{ storage, clock, rateLimits, ...(anonymous && { plans: { anonymous } }) },
       apiKeys: Object.fromEntries([...model.keys].map(([key, record]) => [key, apiKeyOf(record)])),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
     })
+    store.events.on('*', model.announce)
     const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
     const [through, now] = [await serve(setting.door), await serve('handle')]
     const process = { store, backend, serve: through.serve, serveNow: now.serve }

@@ -1,5 +1,3 @@
-import { ACTORS, BREAKERS } from './actors/index.js'
-
 const BOTH = [
   ...['create', 'list', 'get', 'HEAD', 'replay', 'repeated create', 'key is free again'],
   ...['400', '401', '404', '405', '410', '413', '422', '503'],
@@ -14,7 +12,8 @@ const BOTH = [
     'swap',
     'counted alone',
   ],
-  ...BREAKERS.map(kind => `broke ${ACTORS[kind]?.breaks}`),
+  ...['retry-after.early', 'remaining.ignored', 'ban.risked', 'reset.as-delta', 'backoff.constant'],
+  ...['deprecated.called', 'key.refused', 'name.unknown', 'refusal.repeated', 'create.repeated'],
 ]
 
 /**

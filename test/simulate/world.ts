@@ -16,6 +16,7 @@ import { warmUp } from './warm-up.js'
 const LONGEST_END = 30 * 86_400_000
 const MOST_STEPS_TO_END = 100_000
 const DAY = 86_400_000
+const UNCAUGHT = ['unhandledRejection', 'uncaughtException']
 /** What clients and server wait for, and not the host or the network. */
 const TIMERS = ['timer', 'sleep', 'turn of the loop']
 
@@ -30,7 +31,7 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
   let engine: Engine | undefined
   const chance = choicesOf(seed, 'Math.random')
   const putBack = virtualGlobals(scheduler, () => chance.between(0, 1))
-  process.on('unhandledRejection', fail)
+  for (const name of UNCAUGHT) process.on(name, fail)
   const listeners = listenersOf(process)
   try {
     const model = createApiModel({
@@ -50,7 +51,7 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
   } catch (error) {
     fail(error)
   } finally {
-    process.off('unhandledRejection', fail)
+    for (const name of UNCAUGHT) process.off(name, fail)
     engine?.dispose()
     putBack()
   }

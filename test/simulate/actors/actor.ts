@@ -1,4 +1,3 @@
-import type { RuleId } from '../../../adapters/verdict/rules/index.js'
 import type { ApiModel } from '../model/api.js'
 import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan } from '../scenario.js'
@@ -9,14 +8,14 @@ export interface Actor {
   act(call: CallPlan): Promise<unknown>
   /** Its calls have ended. */
   close?(): Promise<void>
-  /** Whether it has broken its rule, so that the verdict has to find it; undefined where that is unknown. */
-  broke?(): boolean | undefined
 }
 
 export interface ActorContext {
   readonly setting: ActorSetting
   /** Whether creates may carry an Idempotency-Key that counts. */
   readonly hasIdempotency: boolean
+  /** Whether the server also sends the headers of the draft. */
+  readonly hasDraft: boolean
   readonly fetch: typeof fetch
   /** Its own clock, which may be off. */
   readonly clock: () => number
@@ -30,10 +29,8 @@ export interface ActorContext {
 export interface ActorKind {
   /** Whether it has to keep to the rules; its requests are then checked. */
   readonly isPolite?: boolean
-  /** The one rule that it breaks. */
-  readonly breaks?: RuleId
-  /** A smaller one that it breaks where it does not get that far. */
-  readonly atLeast?: RuleId
+  /** Whether the verdict on it is compared with the rules, as on polite ones. */
+  readonly isJudged?: boolean
   readonly create: (context: ActorContext) => Actor
 }
 

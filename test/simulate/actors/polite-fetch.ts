@@ -5,7 +5,8 @@ import { bodyOf, targetOf } from './pet-of.js'
 /** A program that calls the API through `politeFetch`. */
 export function politeFetchUser(context: ActorContext): Actor {
   const { setting, fetch, clock, sleep, random, key, hasIdempotency } = context
-  const options = { limits: 'x-ratelimit', clock, sleep, random, ...setting.client } as const
+  const limits = context.hasDraft && random() < 0.5 ? 'ratelimit-draft' : 'x-ratelimit'
+  const options = { limits, clock, sleep, random, ...setting.client } as const
   const all = new Map<string, PoliteFetch>()
   let keys = 0
 

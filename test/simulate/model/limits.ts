@@ -8,6 +8,9 @@ export interface Told {
   readonly remaining: string
   readonly reset: string
   readonly retryAfter: string | undefined
+  readonly window: 'minute' | 'day'
+  /** When the ban ends that begins with it, in ms. */
+  readonly bannedUntil: number | undefined
 }
 
 interface Budget {
@@ -88,6 +91,8 @@ function ask(budget: Budget, policy: Policy, now: number): Told {
       remaining: String(Math.min(left.day, left.minute)),
       reset: String((isDay ? dayEnd : minuteEnd) / SECOND),
       retryAfter: undefined,
+      window: isDay ? 'day' : 'minute',
+      bannedUntil: undefined,
     }
   }
   const allowed = policy.banAfter ?? Math.max(10, Math.floor(perMinute / 2))
@@ -111,6 +116,8 @@ function ask(budget: Budget, policy: Policy, now: number): Told {
       remaining: '0',
       reset: String(end / SECOND),
       retryAfter: String(Math.ceil((end - Math.floor(now)) / SECOND)),
+      window: isDayUsedUp ? 'day' : 'minute',
+      bannedUntil: banned > banEnd ? banned : undefined,
     }
   }
 }

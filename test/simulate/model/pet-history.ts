@@ -37,8 +37,7 @@ export type PetHistory = ReturnType<typeof createPetHistory>
  * Deciding that takes exponential time in general. Here ids ascend in the order in which animals become
  * visible, so a state of the store is one number, the highest id, which only grows. An operation sees at
  * least what operations that ended before its begin have seen: the lowest number that explains an answer
- * is the best choice, and each answer is checked once. `linearizable.ts` decides the same by searching, and
- * a test compares the two.
+ * is the best choice, and each answer is checked once.
  */
 export function createPetHistory() {
   const creates = new Map<string, Create>()
@@ -173,8 +172,15 @@ export function createPetHistory() {
   function read() {
     const [since, own] = [floor, era]
     return {
-      listed(query: ListQuery, found: readonly SeenPet[]): void {
-        if (own === era) list(query, found, since)
+      /** @returns whether there certainly are more; undefined where that is unknown */
+      listed(query: ListQuery, found: readonly SeenPet[]): boolean | undefined {
+        if (own !== era) return undefined
+        list(query, found, since)
+        const { status } = query
+        const last = found.at(-1)?.id ?? 0
+        if (found.length < query.limit) return false
+        const isMore = (pet: SeenPet) => pet.id > last && pet.id <= since
+        return [...pets.values()].some(pet => isMore(pet) && (status ?? pet.status) === pet.status)
       },
       got(id: number, pet: SeenPet | undefined): void {
         if (own !== era) return

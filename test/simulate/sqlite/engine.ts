@@ -126,9 +126,7 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
   }
 
   function recover(asked: readonly Counted[], isCut: boolean): void {
-    if (counts.recover(machine.usages(limitsName()), asked, isCut)) return
-    note('counts lost')
-    model.forgetWindows()
+    if (!counts.recover(machine.usages(limitsName()), asked, isCut)) note('counts lost')
   }
 
   async function openBackend(process: SqliteProcess): Promise<Backend> {

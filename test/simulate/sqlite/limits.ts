@@ -14,7 +14,7 @@ export interface WatchOptions {
   readonly process: SqliteProcess
   readonly limits: SqliteRateLimits
   /** Those of the file. */
-  readonly counts: { readonly limits: Counter['limits'] }
+  readonly counts: { readonly limits: Counter }
   readonly machine: SqliteMachine
   readonly scheduler: Scheduler
   /** What is found wrong in the middle of a call of the server is not for the server. */
@@ -34,9 +34,8 @@ const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50 + LONGEST_PAUSE
 /** Has the model decide when the limiter does, with the counts that it uses. */
 export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' | 'admit'> {
   const { process, limits, machine, scheduler, attempt } = options
-  const shared: Counter = { limits: options.counts.limits, name: '' }
-  const addresses: Counter = { limits: createLimitModel(), name: ` of process ${process.name}` }
-  const alone: Counter = { limits: createLimitModel(), name: undefined }
+  const shared = options.counts.limits
+  const [addresses, alone] = [createLimitModel(), createLimitModel()]
   /** When a client was last answered. */
   const ends = new Map<string, number>()
   let arriving: Expectation | undefined

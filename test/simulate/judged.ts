@@ -1,0 +1,137 @@
+import type { Finding, JudgeReport } from '../../adapters/judge/index.js'
+import { petIdOf } from './model/requests.js'
+import { type Sent, verdictOn } from './model/verdict.js'
+import type { Watcher, WireRequest } from './network.js'
+import { ensure } from './violation.js'
+
+/** Notes what a client sends and gets. */
+export function createLog(now: () => number) {
+  const sent: Sent[] = []
+  const open = new Map<WireRequest, Sent>()
+  let isOneByOne = true
+  const watcher: Watcher = {
+    sent(request) {
+      isOneByOne &&= open.size === 0
+      const one: Sent = { n: sent.length + 1, request, at: now() }
+      sent.push(one)
+      open.set(request, one)
+    },
+    received(request, response, isWhole) {
+      Object.assign(open.get(request) ?? {}, { response, isWhole, endedAt: now() })
+      open.delete(request)
+    },
+    failed(request, isGivenUp = false) {
+      const one = open.get(request)
+      if (one && !isGivenUp) one.endedAt = now()
+      open.delete(request)
+    },
+  }
+  return { ...watcher, requests: sent, isOneByOne: () => isOneByOne }
+}
+
+export type Log = ReturnType<typeof createLog>
+
+/** Whether the verdict is that of the rules. */
+export function compareVerdicts(
+  name: string,
+  report: JudgeReport,
+  sent: readonly Sent[],
+  pagination: boolean,
+  note: (what: string) => void,
+): void {
+  const { findings, notes } = report
+  for (const finding of [...findings, ...notes]) ensureShown(name, finding, sent)
+  ensureCounted(name, report, sent)
+  const expected = verdictOn(sent, pagination)
+  const found = new Map<string, Set<number>>()
+  for (const finding of findings) add(finding.rule, finding)
+  for (const finding of notes) add(`${finding.rule} likely`, finding)
+  for (const rule of new Set([...expected.keys(), ...found.keys()])) {
+    const rules = [...(expected.get(rule) ?? [])].sort((a, b) => a - b)
+    const own = [...(found.get(rule) ?? [])].sort((a, b) => a - b)
+    if (rules.length > 0) note(rule.split(' ')[0] as string)
+    if (rule.startsWith('backoff')) continue
+    const message = () => `${name}: ${rule} is found in ${own}, and broken in ${rules}`
+    ensure(
+      own.every(n => rules.includes(n)),
+      'verdict.just',
+      message,
+    )
+    ensure(own.length === rules.length || own.length >= MOST_SHOWN, 'verdict.sharp', message)
+  }
+  const even = expected.get('backoff.constant') ?? new Set()
+  const runs = expected.get('backoff.constant maybe') ?? new Set()
+  const seen = ['', ' likely'].flatMap(end => [...(found.get(`backoff.constant${end}`) ?? [])])
+  const message = () => `${name}: backoff.constant is found in ${seen}, and broken in ${[...even]}`
+  ensure(
+    seen.every(n => even.has(n) || runs.has(n)),
+    'verdict.just',
+    message,
+  )
+  ensure(
+    [...even].every(n => seen.includes(n) || seen.length >= 20),
+    'verdict.sharp',
+    message,
+  )
+
+  function add(rule: string, { requests }: Finding): void {
+    const numbers = found.get(rule) ?? new Set()
+    for (const n of requests) numbers.add(n)
+    found.set(rule, numbers)
+  }
+}
+
+/** A finding names as many requests. */
+const MOST_SHOWN = 100
+
+/** How much was judged, and what comes of it. */
+function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[]): void {
+  const { ok, requests, unanswered, decided, findings } = report
+  const isDecision = ({ request, response, isWhole }: Sent) => {
+    const status = isWhole ? Number(response?.status) : 500
+    const isCall = /^\/v1\/pets[/?]?/.test(request.target) && petIdOf(request) !== ''
+    return isCall && status < 500 && (status !== 404 || petIdOf(request) !== undefined)
+  }
+  const right = {
+    ok: findings.every(({ allowed }) => allowed),
+    requests: sent.length,
+    unanswered: sent.filter(({ response }) => !response).length,
+    decided: sent.filter(isDecision).length,
+  }
+  const message = () => `${name}: ${JSON.stringify({ ok, requests, unanswered, decided })}`
+  ensure(
+    JSON.stringify(right) === JSON.stringify({ ok, requests, unanswered, decided }),
+    'verdict.just',
+    () => `${message()} instead of ${JSON.stringify(right)}`,
+  )
+}
+
+/** What a finding shows is what was sent and answered. */
+function ensureShown(name: string, finding: Finding, sent: readonly Sent[]): void {
+  const { at, iso, requests, shown, evidence, seen } = finding
+  const isRight = shown.every(one => {
+    const { n, method, url, status, retryAfter, tooEarlyAfter } = one
+    const { request, response, at } = sent[n - 1] as Sent
+    const isTooEarly =
+      tooEarlyAfter === null || Number(sent[tooEarlyAfter - 1]?.response?.status) > 428
+    const isSame = status === (response?.status ?? null)
+    const isWait = retryAfter === (response?.headers['retry-after'] ?? null)
+    const isRequest = request.method === method && request.target.startsWith(url.slice(0, 9))
+    return isRequest && isSame && isWait && isTooEarly && one.iso === new Date(at).toISOString()
+  })
+  const isProved = evidence.every(text => {
+    const [n, seconds, after, status, wait] = (text.match(/\d+(\.\d+)?/g) ?? []).map(Number)
+    const [one, cause] = [sent[Number(n) - 1], sent[Number(after) - 1]]
+    const gap = (Number(one?.at) - Number(cause?.endedAt)) / 1_000
+    const { status: answered, headers = {} } = cause?.response ?? {}
+    const isNear = Math.abs(gap - Number(seconds)) <= Math.max(0.05, gap / 20)
+    return isNear && status === answered && wait === Number(headers['retry-after'])
+  })
+  const isFirst = new Date(at).toISOString() === iso && requests.some(n => sent[n - 1]?.at === at)
+  const isWhole = shown.length === Math.min(4, requests.length) && /\d|, which is|was/.test(seen)
+  ensure(
+    isRight && isFirst && isProved && isWhole,
+    'verdict.just',
+    () => `${name}: ${JSON.stringify(finding)}`,
+  )
+}
