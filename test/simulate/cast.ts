@@ -82,6 +82,7 @@ export function createCast(options: CastOptions) {
       hasIdempotency: setting.idempotencyMs !== null,
       hasDraft: setting.options.standardHeaders !== null,
       fetch: isJudged ? judged(actor, known.isPolite === true, fetch, log) : fetch,
+      sent: log.requests,
       clock: () => Math.floor(scheduler.now() + skew),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       random: () => choices.between(0, 1),
@@ -102,13 +103,12 @@ export function createCast(options: CastOptions) {
       clock,
     })
     verdicts.push(() => {
-      const report = judging.report()
-      if (log.isOneByOne()) compareVerdicts(name, report, log.requests, pagination, note)
+      if (log.isOneByOne()) compareVerdicts(name, judging, log.requests, pagination, note)
       if (!isPolite) return
       // Others may have had a part in a ban: those with another key of the customer, or the network.
-      const unjust = report.findings.filter(
-        ({ allowed, rule }) => !allowed && rule !== 'ban.risked',
-      )
+      const unjust = judging
+        .report()
+        .findings.filter(({ allowed, rule }) => !allowed && rule !== 'ban.risked')
       const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${text()}`)
     })
@@ -153,7 +153,7 @@ const ALLOWED: readonly RuleId[] = [
 
 /** What the network and the server give reason to. */
 const FORESEEN =
-  /^(ApiError|RateLimitError|ApiKeyBannedError|ConnectionError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)|^ContractError: .* has no pagination/
+  /^(ApiError|RateLimitError|QueueFullError|ApiKeyBannedError|ConnectionError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)|^ContractError: .* has no pagination/
 
 function sleep(scheduler: Scheduler, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -61,6 +61,8 @@ function settingOf(choices: Choices): Setting {
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
         client: {
           maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
+          maxQueued: choices.pick([10_000, 10_000, 2]),
+          waitForBan: choices.chance(0.2),
           maxRetries: choices.pick([0, 1, 3, 3]),
           maxWaitMs: choices.pick([0, 5_000, 120_000, 120_000]),
           timeoutMs: choices.pick([400, 30_000, 30_000]),

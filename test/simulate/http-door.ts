@@ -29,6 +29,8 @@ interface Connection {
   /** In the order in which the responses come. */
   readonly waiting: Sent[]
   received: string
+  /** How much has to be received before it is worth looking. */
+  needed: number
   isSending: boolean
   isOver: boolean
   isReading: boolean
@@ -92,7 +94,7 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
       end: () => end(connection),
     })
     const connection: Connection = {
-      ...{ socket, waiting: [], received: '', unread: undefined },
+      ...{ socket, waiting: [], received: '', needed: 0, unread: undefined },
       ...{ isSending: false, isOver: false, isReading: true },
     }
     connections.set(from, connection)
@@ -142,10 +144,15 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
 
   function read(connection: Connection, text: string): void {
     connection.received += text
-    for (;;) {
+    while (connection.received.length > connection.needed) {
       const [sent] = connection.waiting
       const response = sent && responseIn(connection.received, sent.request.method)
+      connection.needed = 0
       if (!response) return
+      if (response.length > connection.received.length) {
+        connection.needed = response.length - 1
+        return
+      }
       connection.received = connection.received.slice(response.length)
       connection.waiting.shift()
       if (response.isLast) connection.isOver = true
@@ -249,7 +256,7 @@ function bytesOf({ method, target, headers, body, isCut }: WireRequest, number: 
   return Buffer.concat([Buffer.from(head), sent])
 }
 
-/** The first response, if all of it is there. */
+/** The first response, if its head is there; its length may be that of more than is there. */
 function responseIn(received: string, method: string) {
   const bodyAt = received.indexOf('\r\n\r\n') + 4
   if (bodyAt < 4) return undefined
@@ -265,7 +272,6 @@ function responseIn(received: string, method: string) {
     }),
   ) as Record<string, string>
   const length = bodyAt + (method === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0))
-  if (received.length < length) return undefined
   const body = Buffer.from(received.slice(bodyAt, length), 'latin1').toString()
   const status = Number(line.split(' ')[1])
   return { status, headers, body, length, isLast: connection === 'close' }

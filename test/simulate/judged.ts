@@ -1,4 +1,4 @@
-import type { Finding, JudgeReport } from '../../adapters/judge/index.js'
+import type { Finding, Judge, JudgeReport } from '../../adapters/judge/index.js'
 import { petIdOf } from './model/requests.js'
 import { type Sent, verdictOn } from './model/verdict.js'
 import type { Watcher, WireRequest } from './network.js'
@@ -34,12 +34,14 @@ export type Log = ReturnType<typeof createLog>
 /** Whether the verdict is that of the rules. */
 export function compareVerdicts(
   name: string,
-  report: JudgeReport,
+  judging: Judge,
   sent: readonly Sent[],
   pagination: boolean,
   note: (what: string) => void,
 ): void {
+  const report = judging.report()
   const { findings, notes } = report
+  ensureTold(name, judging)
   for (const finding of [...findings, ...notes]) ensureShown(name, finding, sent)
   ensureCounted(name, report, sent)
   const expected = verdictOn(sent, pagination)
@@ -104,6 +106,29 @@ function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[])
     'verdict.just',
     () => `${message()} instead of ${JSON.stringify(right)}`,
   )
+}
+
+/** A client that was not polite, or was not judged, fails with all of the report. */
+function ensureTold(name: string, judging: Judge): void {
+  const { ok, requests, decided, unanswered, findings, notes } = judging.report()
+  let told = ''
+  try {
+    judging.assertPolite()
+  } catch (error) {
+    told = (error as Error).message
+  }
+  const texts = [...findings, ...notes].flatMap(({ rule, seen, fix, evidence }) => [
+    ...[`  ${rule} `, `    seen: ${seen}\n`, `    fix: ${fix}\n`],
+    ...evidence.map(text => `    evidence: ${text}\n`),
+  ])
+  const counts = [findings.length, notes.length, requests].filter(count => count > 0).join(' ')
+  const [first = ''] = told.split('\n')
+  const isCounted = first.match(/\d+/g)?.join(' ') === counts || requests === 0 || decided === 0
+  const isLost = unanswered > 0 && told !== ''
+  const isWhole = !isLost || told.includes(`${unanswered} of ${requests} requests got no response`)
+  const isRight = told === '' || (isCounted && isWhole && texts.every(text => told.includes(text)))
+  const isDue = (told === '') === (ok && decided > 0)
+  ensure(isRight && isDue, 'verdict.just', () => `${name} is told ${told} for ${counts}`)
 }
 
 /** What a finding shows is what was sent and answered. */

@@ -76,6 +76,9 @@ export interface ActorSetting {
 
 export interface ClientSetting {
   readonly maxConcurrent: number
+  readonly maxQueued: number
+  /** Not of `politeFetch`. */
+  readonly waitForBan: boolean
   readonly maxRetries: number
   readonly maxWaitMs: number
   readonly timeoutMs: number

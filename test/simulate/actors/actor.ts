@@ -1,4 +1,5 @@
 import type { ApiModel } from '../model/api.js'
+import type { Sent } from '../model/verdict.js'
 import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan } from '../scenario.js'
 
@@ -17,6 +18,8 @@ export interface ActorContext {
   /** Whether the server also sends the headers of the draft. */
   readonly hasDraft: boolean
   readonly fetch: typeof fetch
+  /** What was sent with that, and what came. */
+  readonly sent: readonly Sent[]
   /** Its own clock, which may be off. */
   readonly clock: () => number
   readonly sleep: (ms: number, options?: { readonly signal?: AbortSignal }) => Promise<void>

@@ -1,4 +1,9 @@
-import { type CallOptions, type Client, createClient } from '../../../adapters/client/index.js'
+import {
+  type CallOptions,
+  type Client,
+  createClient,
+  type RateLimitError,
+} from '../../../adapters/client/index.js'
 import type { Pet } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
 import { ensure } from '../violation.js'
@@ -14,6 +19,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   let key = ''
   let client: Client | undefined
   const clients: Client[] = []
+  let open = 0
 
   return {
     async close() {
@@ -31,9 +37,13 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       // Some calls are given up.
       const patience = random() < 0.1 ? 3_000 * random() : LONG
       const end = clock() + patience
-      await within(context, patience, signal => actNow(call, { signal })).finally(() =>
-        ensure(clock() <= end + 1, 'client.ends', () => `${setting.name} goes on with a call`),
-      )
+      open++
+      await within(context, patience, signal => actNow(call, { signal }))
+        .catch(explain)
+        .finally(() => {
+          open--
+          ensure(clock() <= end + 1, 'client.ends', () => `${setting.name} goes on with a call`)
+        })
     },
   }
 
@@ -56,7 +66,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     { pet }: Extract<CallPlan, { do: 'create' }>,
     options: CallOptions,
   ): Promise<void> {
-    const created = checked(await clientNow().createPet(petOf(pet), options).catch(explain))
+    const created = checked(await clientNow().createPet(petOf(pet), options))
     ensure(
       created.name === pet.name && model.answered(pet.name).has(created.id),
       'client.answers',
@@ -64,12 +74,29 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     )
   }
 
-  /** It uses each key for one create. */
-  function explain(error: Error & { readonly code?: string }): never {
+  /** An error says what some response has said, and when to come again. */
+  function explain(error: Partial<RateLimitError> & Error): never {
+    const { name, code, status, message, rateLimit, retryAt, retryAfter = 0 } = error
+    const { maxConcurrent, maxQueued } = setting.client
+    const told = context.sent.map(({ response }) => response)
+    const isSaid = told.some(one => one?.status === status && one?.body.includes(`"${code}"`))
+    const isOfClient = /`maxWaitMs`|is banned|without an Error body/.test(message)
+    const isCounted = told.some(
+      one =>
+        `${rateLimit?.reset}` === one?.headers['x-ratelimit-reset'] &&
+        `${rateLimit?.limit}` === one?.headers['x-ratelimit-limit'],
+    )
+    const isLater =
+      retryAt === undefined || Math.abs(retryAt - clock() - retryAfter * 1_000) <= 1_000
+    const isRight =
+      code === undefined || ((isSaid || isOfClient) && (!rateLimit || isCounted) && isLater)
+    // It uses each key for one create.
+    const isReused = code === 'idempotency_key_reused'
+    const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
     ensure(
-      error.code !== 'idempotency_key_reused',
+      isRight && isFull && !isReused,
       'client.answers',
-      () => `${setting.name} used a key for two creates`,
+      () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`,
     )
     throw error
   }

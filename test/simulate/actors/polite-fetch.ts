@@ -6,7 +6,8 @@ import { bodyOf, targetOf } from './pet-of.js'
 export function politeFetchUser(context: ActorContext): Actor {
   const { setting, fetch, clock, sleep, random, key, hasIdempotency } = context
   const limits = context.hasDraft && random() < 0.5 ? 'ratelimit-draft' : 'x-ratelimit'
-  const options = { limits, clock, sleep, random, ...setting.client } as const
+  const { waitForBan: _, ...client } = setting.client
+  const options = { limits, clock, sleep, random, ...client } as const
   const all = new Map<string, PoliteFetch>()
   let keys = 0
 
