@@ -1,4 +1,8 @@
-import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
+import {
+  type JsonFileError,
+  type JsonFileStorage,
+  jsonFileStorage,
+} from '../../adapters/json-file/index.js'
 import { memoryRateLimits } from '../../adapters/memory.js'
 import type { Disk } from '../../adapters/storage/disk.js'
 import type { RateLimitSnapshot } from '../../src/index.js'
@@ -116,9 +120,13 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   ): Promise<JsonFileStorage> {
     const before = deaths
     const other = intruder
-    const onError = ({ message }: Error) => report(message)
+    const onError = (error: Error) => {
+      checkText(error)
+      report(error.message)
+    }
     const storage = await jsonFileStorage(name, { disk, onError }).catch(error => {
       exit(disk)
+      checkText(error)
       if ((other || intruder) && IN_USE.test(error.message)) refusals++
       throw error
     })
@@ -134,6 +142,14 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         return storage.close()
       },
     }
+  }
+
+  /** It begins with the file that it is about. */
+  function checkText(error: Error): void {
+    const { path = '', message } = error as Partial<JsonFileError> & Error
+    const isRight = message.startsWith(path) && !/\b0 bytes|undefined/.test(message)
+    const isNamed = path !== '' || error.name !== 'JsonFileError'
+    if (!isRight || !isNamed) fail(new Violation('file.opens', `${path} is told ${message}`))
   }
 
   async function copyTo(next: string): Promise<void> {

@@ -82,6 +82,7 @@ function settingOf(choices: Choices): Setting {
     anonymous: choices.pick([null, limitsOf(choices)]),
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
     options: optionsOf(choices, begin),
+    hashesKeys: choices.chance(0.3),
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),

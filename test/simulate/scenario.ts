@@ -20,6 +20,8 @@ export interface Setting {
   readonly anonymous: Limits | null
   readonly idempotencyMs: number | null
   readonly options: StoreSetting
+  /** Whether the store is given digests of API keys. */
+  readonly hashesKeys: boolean
   /** Whether counts survive a restart that was asked for. */
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */

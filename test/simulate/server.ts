@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type ApiKey,
   createStore,
@@ -187,7 +188,10 @@ export function createServerLife(options: ServerOptions) {
     const store = createStore({
       ...Object.fromEntries(Object.entries(setting.options).filter(isGiven)),
       ...{ storage, clock, rateLimits, ...(anonymous && { plans: { anonymous } }) },
-      apiKeys: Object.fromEntries([...model.keys].map(([key, record]) => [key, apiKeyOf(record)])),
+      ...(setting.hashesKeys && { sha256 }),
+      apiKeys: Object.fromEntries(
+        [...model.keys].map(([key, record]) => [nameOf(key), apiKeyOf(record)]),
+      ),
       idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
     })
     store.events.on('*', model.announce)
@@ -404,14 +408,19 @@ export function createServerLife(options: ServerOptions) {
     if (!limits) throw new Error(`Nobody is called ${id}`)
     const record = { id, policy: limits, expires }
     model.keys.set(key, record)
-    for (const { running } of places) running?.store.apiKeys.add(key, apiKeyOf(record))
+    for (const { running } of places) running?.store.apiKeys.add(nameOf(key), apiKeyOf(record))
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.keys.delete(other)
-        for (const { running } of places) running?.store.apiKeys.remove(other)
+        for (const { running } of places) running?.store.apiKeys.remove(nameOf(other))
       })
     }
     return key
+  }
+
+  /** As the store is given a key: some hosts know only the digests. */
+  function nameOf(key: string): string {
+    return setting.hashesKeys ? `sha256:${sha256(key)}` : key
   }
 
   /** Closes the last processes, opens what they left, and looks at the folder. */
@@ -422,6 +431,10 @@ export function createServerLife(options: ServerOptions) {
     await backend.close(false)
     await checkTidy()
   }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** The actor that an id of a key belongs to. */

@@ -91,7 +91,7 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
     lock,
     unlock,
     isLocked: () => locks.size > 0,
-    /** How often a lock was held for as long as any of ours waits. */
+    /** How often a lock was held for so long that some of ours wait in vain. */
     longLocks: () => longLocks,
     usages,
     dispose(): void {
@@ -207,7 +207,8 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
     waitLong()
 
     function waitLong(): void {
-      scheduler.after('lock is long', PATIENCE, () => {
+      // Another one may have been held before it.
+      scheduler.after('lock is long', PATIENCE / 2, () => {
         if (!isHeld()) return
         longLocks++
         waitLong()
