@@ -85,6 +85,7 @@ export function createCast(options: CastOptions) {
       sent: log.requests,
       clock: () => Math.floor(scheduler.now() + skew),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
+      after: scheduler.after,
       random: () => choices.between(0, 1),
       key: () => choices.pick(keys.get(name) as readonly string[]),
       model,

@@ -1,4 +1,4 @@
-import type { Policy, RateLimitStore } from '../../src/index.js'
+import type { Decision, Policy, RateLimitStore } from '../../src/index.js'
 import type { EngineOptions } from './engine.js'
 import type { Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
@@ -61,22 +61,24 @@ export function remoteLimits(
     refused = expected
     if (how === 'throws') throw new Error('The server of the limiter is away')
     if (how === 'nonsense') return {} as never
-    if (how === 'now' && !isTrial) return count()
     const one: Asked = { expected }
-    waiting.add(one)
-    return new Promise<Awaited<ReturnType<typeof count>>>(resolve => {
-      if (how === 'never') return
+    if (how !== 'now' || isTrial) waiting.add(one)
+    if (how === 'never') return new Promise<Decision>(() => {})
+    // It counts at once, and answers later.
+    const told = model.limits.ask(partition, policy, now)
+    const decision = limits.consume(partition, policy, now) as Decision
+    const heard = () => expected?.decided({ ask: () => told })
+    if (how === 'now' && !isTrial) {
+      heard()
+      return decision
+    }
+    return new Promise<Decision>(resolve => {
       scheduler.after('limiter', choices.pick(DELAYS), () => {
         if (isClosed) return
         if (isTrial && waiting.has(one)) isOpen = false
-        resolve(count(waiting.delete(one)))
+        if (waiting.delete(one)) heard()
+        resolve(decision)
       })
     })
-
-    function count(isHeard = true) {
-      if (expected && isHeard) expected.decided()
-      else model.limits.ask(partition, policy, now)
-      return limits.consume(partition, policy, now)
-    }
   }
 }

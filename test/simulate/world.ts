@@ -18,7 +18,7 @@ const MOST_STEPS_TO_END = 100_000
 const DAY = 86_400_000
 const UNCAUGHT = ['unhandledRejection', 'uncaughtException']
 /** What clients and server wait for, and not the host or the network. */
-const TIMERS = ['timer', 'sleep', 'turn of the loop']
+const TIMERS = ['timer', 'sleep', 'time limit', 'turn of the loop']
 
 /** Runs a world to its end, or until an invariant does not hold. */
 export async function runWorld(scenario: Scenario, create: CreateEngine): Promise<Outcome> {

@@ -2,6 +2,7 @@ import type { ApiModel } from '../model/api.js'
 import type { Sent } from '../model/verdict.js'
 import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan } from '../scenario.js'
+import type { Scheduler } from '../scheduler.js'
 
 /** Somebody who uses the API. */
 export interface Actor {
@@ -23,6 +24,7 @@ export interface ActorContext {
   /** Its own clock, which may be off. */
   readonly clock: () => number
   readonly sleep: (ms: number, options?: { readonly signal?: AbortSignal }) => Promise<void>
+  readonly after: Scheduler['after']
   readonly random: () => number
   /** Its API key, which changes. */
   readonly key: () => string
@@ -51,19 +53,15 @@ export function impatient(context: ActorContext): typeof fetch {
 
 /** Does something that is aborted after some ms. */
 export async function within<T>(
-  { sleep }: ActorContext,
+  { after }: ActorContext,
   ms: number,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const limit = new AbortController()
-  const rest = new AbortController()
-  sleep(ms, { signal: rest.signal }).then(
-    () => limit.abort(new Error('No answer')),
-    () => {},
-  )
+  const cancel = after('time limit', ms, () => limit.abort(new Error('No answer')))
   try {
     return await work(limit.signal)
   } finally {
-    rest.abort(new Error('Answered'))
+    cancel()
   }
 }
