@@ -9,7 +9,9 @@ import { firstOutput } from './support/first-output.js'
 import { BUILD_URL, MAIN, ROOT } from './support/paths.js'
 
 const run = promisify(execFile)
-const { NODE_TEST_CONTEXT: _, ...ENV } = process.env
+const { NODE_TEST_CONTEXT: _, ...OWN } = process.env
+const WITHOUT_HOOKS = join(ROOT, 'test/support/without-hooks.cjs').replaceAll('\\', '/')
+const ENV = { ...OWN, NODE_OPTIONS: `--require "${WITHOUT_HOOKS}"` }
 
 // Below the package and without their manifests, so that they import it by its name uninstalled.
 const copies = mkdtempSync(fileURLToPath(new URL('examples-', BUILD_URL)))

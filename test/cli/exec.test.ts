@@ -38,15 +38,21 @@ test('exec - starts empty, as do worlds, unless --seed is given', async t => {
   const seed = join(folder, 'seed.json')
   const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
   await writeFile(seed, JSON.stringify(animals))
-  const script = `${GET}
+  const finds = (count: number) =>
+    borrowedCommand(`${GET} ${POST}
     const list = async (base, key) =>
       (await (await fetch(base + '/pets', { headers: { authorization: 'Bearer ' + key } })).json()).length
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
-    const world = await (await fetch(control + '/worlds', init)).json()
-    console.log(await list(url, key), await list(world.baseUrl, world.apiKeys.free))`
-  assert.equal((await execInProcess([], borrowedCommand(script))).stdout, '0 0\n')
-  assert.equal((await execInProcess(['--seed', seed], borrowedCommand(script))).stdout, '20 20\n')
-  assert.equal((await execInProcess(['--seed', 'edge'], borrowedCommand(script))).stdout, '7 7\n')
+    const world = await (await post('/worlds')).json()
+    const counts = [await list(url, key), await list(world.baseUrl, world.apiKeys.free)]
+    process.exit(counts.every(count => count === ${count}) ? 0 : 3)`)
+  for (const [flags, count] of [
+    [[], 0],
+    [['--seed', seed], 20],
+    [['--seed', 'edge'], 7],
+  ] as const) {
+    assert.equal((await exec(flags, finds(count))).code, 0, `${flags}`)
+    assert.equal((await exec(flags, finds(count + 1))).code, 3, `${flags}`)
+  }
 })
 
 test('exec - returns the exit code of the command, or 1 with --strict for a broken rule', async () => {

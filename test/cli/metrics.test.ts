@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -15,6 +15,7 @@ import { memoryStorage } from '../../adapters/memory.js'
 import { createBatches } from '../../adapters/storage/batches.js'
 import { createStore } from '../../src/index.js'
 import { deployed } from '../engines/engines.js'
+import { runInThread } from '../support/command.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 
@@ -191,10 +192,8 @@ test('metrics - --metrics serves them on an address of their own, on loopback to
     // It would be the address 0.0.36.248.
     [['--metrics', '9464'], /--metrics takes <host> or <host>:<port>/],
   ] as const) {
-    const { status, stderr } = spawnSync(process.execPath, [MAIN, '-p', '0', ...words], {
-      encoding: 'utf8',
-    })
-    assert.equal(status, 2, stderr)
+    const { code, stderr } = await runInThread(['-p', '0', ...words])
+    assert.equal(code, 2, stderr)
     assert.match(stderr, line)
   }
 })

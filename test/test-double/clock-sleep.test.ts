@@ -224,9 +224,9 @@ test('run - a client that sleeps exhausts a day of Free and continues the next d
 test('run - also works for a client on a socket', async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()
-  const served = await double.run(() => callPolitely(double, url, fetch, 200))
-  assert.equal(served, 200)
-  assert.equal(double.clock.now(), T0 + 3 * 60_000)
+  const served = await double.run(() => callPolitely(double, url, fetch, 130))
+  assert.equal(served, 130)
+  assert.equal(double.clock.now(), T0 + 2 * 60_000)
   assert.deepEqual(double.report().findings, [])
 })
 
