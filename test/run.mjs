@@ -21,6 +21,7 @@ const BEYOND_NODE = [
   'crash/',
   'engines/',
   'indexeddb/',
+  'judge/corpus.',
   'judge/proxy-corpus.',
   'postgres/',
   'redis/',
