@@ -110,8 +110,7 @@ export const STORE_OPTIONS = {
    */
   cors: withDefault(isBoolean, false),
   /**
-   * Also sends `RateLimit` and `RateLimit-Policy`, as in `'draft-10'` or `'draft-11'` of
-   * draft-ietf-httpapi-ratelimit-headers.
+   * `'draft-10'` or `'draft-11'` also sends `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
    * @default null
    */
   standardHeaders: withDefault(isOneOf([...DRAFTS, null]), null),

@@ -17,10 +17,11 @@ export async function listenOn(
   // What can be typed again: npm passes on only what follows `--`.
   const command = process.env['npm_lifecycle_event'] === 'start' ? `npm start -- ${words}` : words
   const free = `use ${command} to pick a free one`
+  const loopback = `use --${portFlag === 'metrics' ? `metrics=127.0.0.1:${port}` : 'host 127.0.0.1'}`
   const problems: Readonly<Record<string, string>> = {
     EACCES: `port ${port} is not allowed; ${free}`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine; use --host 127.0.0.1`,
-    ENOTFOUND: `${host} is not a known host; use --host 127.0.0.1`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; ${loopback}`,
+    ENOTFOUND: `${host} is not a known host; ${loopback}`,
   }
   return listen(handler, options).catch(async (error: NodeJS.ErrnoException) => {
     const taken = error.code === 'EADDRINUSE' && `port ${port} is taken${await owner(host, port)}`

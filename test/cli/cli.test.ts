@@ -277,6 +277,11 @@ test('cli - a failure is one line with the fix, and its exit code', async t => {
   const cases = [
     given(`-p ${taken}`, 1, /port \d+ is taken; use --port 0 to pick a free one$/m),
     given(`--staging-port ${taken}`, 1, /port \d+ is taken; use --staging-port 0/),
+    given(
+      '--metrics=192.0.2.1',
+      1,
+      /192.0.2.1 is not an address of this machine; use --metrics=127.0.0.1:9464$/m,
+    ),
     given('--port 65536', 2, /--port takes a whole number from 0 to 65535, got '65536'/),
     given('--port 0x1', 2, /--port takes a whole number/),
     given('--port', 2, /--port needs a value: --port <n>/),
