@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withRequestLog } from '../adapters/cli/log.js'
@@ -11,6 +10,7 @@ import { memoryRateLimits } from '../adapters/memory.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
 import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
+import { temporaryFolder } from './support/temporary-folder.js'
 
 const SECRET = 'k3y-that-must-not-leak'
 const LIMITS = { perMinute: 3, perDay: 100, banAfter: 1 }
@@ -23,8 +23,7 @@ const EVENTS: (keyof StoreEvents)[] = [
 ]
 
 test('secrets - no event, log line, response, error, counter or file contains a key', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-secrets-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   await using storage = await jsonFileStorage(join(folder, 'pets.json'))
   const rateLimits = memoryRateLimits()
   let failing = false

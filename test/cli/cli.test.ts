@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
 import { firstMessage } from '../support/first-output.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
 const ADA = {
@@ -205,7 +206,7 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
 })
 
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const path = join(folder, 'pets.json')
   const first = await startedInProcess(t, '--json', '--store', path)
   await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
@@ -243,7 +244,7 @@ test('cli - a storage that cannot be closed is one line, and all else stops neve
   // There, an open file keeps its folder in place.
   skip: process.platform === 'win32',
 }, async t => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const [home, away] = [join(folder, 'home'), join(folder, 'away')]
   await mkdir(home)
   const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300ms']
@@ -357,8 +358,7 @@ test('cli - a newline or an escape in a file is escaped in the line, which keeps
 })
 
 test('cli - a command refuses the options that it does not take, and ignores their variables', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'cli-'))
-  t.after(() => rm(directory, { recursive: true }))
+  const directory = temporaryFolder(t)
   const store = join(directory, 'pets.json')
   const target = join(directory, 'target.json')
   const cases: [words: string[], line: RegExp][] = [
@@ -546,7 +546,7 @@ test('cli - --watch keeps created animals when only the keys change, and never s
 })
 
 test('cli - --watch sees mounted Secrets, swapped links, and a folder that is made again', async t => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const version = async (name: string, id: string) => {
     await mkdir(join(folder, name))
     await writeFile(join(folder, name, 'keys.json'), `{"${id}":{"id":"${id}","plan":"free"}}`)
@@ -657,7 +657,7 @@ test('cli - a port that is taken by a store is said to be, with words that npm s
 test('cli - --open opens the console in a browser', {
   skip: process.platform !== 'linux',
 }, async t => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const opened = join(folder, 'opened')
   await writeFile(
     join(folder, 'xdg-open'),
@@ -883,14 +883,8 @@ async function arrived(origin: string): Promise<void> {
   await fetch(`${origin}/healthz`)
 }
 
-async function temporaryFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
 async function file(t: TestContext, content: string | Uint8Array): Promise<string> {
-  const path = join(await temporaryFolder(t), 'file.json')
+  const path = join(temporaryFolder(t), 'file.json')
   await writeFile(path, content)
   return path
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -15,6 +15,7 @@ import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { firstOutput } from '../support/first-output.js'
 import { MAIN } from '../support/paths.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
   const get = async path => (await fetch(url + path, { headers: { authorization: 'Bearer ' + key } })).status;`
@@ -33,8 +34,7 @@ test('exec - the command gets a private store, and a verdict follows', async () 
 })
 
 test('exec - starts empty, as do worlds, unless --seed is given', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const seed = join(folder, 'seed.json')
   const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
   await writeFile(seed, JSON.stringify(animals))
@@ -129,8 +129,7 @@ test('exec - forwards signals, and reports the one that ended the command', asyn
 })
 
 test('exec - writes the verdict as JSON and as JUnit XML', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const [json, junit] = [join(folder, 'verdict.json'), join(folder, 'verdict.xml')]
   const files = ['--report', json, '--junit', junit]
   const bad = borrowedCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
@@ -180,8 +179,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
 })
 
 test('exec - a clean run says what it has not tried', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const seed = join(folder, 'seed.json')
   const animals = Array.from({ length: 21 }, () => ({ name: 'Ada', categoryId: 1 }))
   await writeFile(seed, JSON.stringify(animals))
@@ -265,8 +263,7 @@ test('exec - requests for other paths than those of the API test nothing', async
 })
 
 test('exec - a request that is unanswered at the end was for a path of the API', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const junit = join(folder, 'verdict.xml')
   /** Gives up on a request once it has arrived. */
   const giveUp = (path: string, prepare = '') =>
@@ -321,8 +318,7 @@ test('exec - --strict=notes fails for a note, and --clients makes it a finding',
 })
 
 test('exec - --require-faults fails for a fault that never fired, in any world and before any reset', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const [json, junit] = [join(folder, 'a.json'), join(folder, 'a.xml')]
   const arm = (nth: number) =>
     borrowedCommand(`${GET} ${POST}
@@ -360,8 +356,7 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
 })
 
 test('exec - closes its server and stops listening to signals, even when the report fails', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const file = join(folder, 'url')
   const wait = `{ kind: 'status', status: 503, retryAfter: 60, times: 2 }`
   const early = scriptCommand(`${GET} ${POST} await post('/faults', 'POST', JSON.stringify(${wait}))
@@ -448,8 +443,7 @@ test('serve - --control controls everything over HTTP, and --clock time as well'
 })
 
 test('exec - --har writes every exchange of the run: before resets, and of worlds', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-exec-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const file = join(folder, 'run.har')
   const script = `${GET} ${POST} await get('/pets?limit=1'); await post('/reset')
     const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const { NODE_TEST_CONTEXT: _, ...ENVIRONMENT } = process.env
 
@@ -34,7 +34,7 @@ function withoutProgress(stderr: string): string {
 
 test('exec --explore - the line to repeat a failure has the options that the runs had', async t => {
   const options = ['--strict', '--allow', 'name.unknown', '--idempotency', '1h', '--pagination']
-  const search = ['--faults', 'reset', '--jobs', '2', '--report', (await folder(t))('a.json')]
+  const search = ['--faults', 'reset', '--jobs', '2', '--report', folder(t)('a.json')]
   const { stderr } = await explore([...options, ...search], 'process.exit(1)')
   assert.match(
     stderr,
@@ -43,7 +43,7 @@ test('exec --explore - the line to repeat a failure has the options that the run
 })
 
 test('exec --explore - runs the command once for each schedule, and is red when one fails', async t => {
-  const files = await folder(t)
+  const files = folder(t)
   const script = `${CLIENT} if (!(await create())) { console.log('not created'); process.exit(7) }`
   const { code, stdout, stderr } = await explore(
     ['--faults', 'reset,status:503', '--report', files('a.json'), '--junit', files('a.xml')],
@@ -223,7 +223,7 @@ test('exec --explore - ends a command that takes too long, with all it has start
 
 test('exec --explore - does not wait for a process in a session of its own that holds the output', async t => {
   const { port } = await watchtower(t)
-  const files = await folder(t)
+  const files = folder(t)
   // It ends with this test.
   const holder = `require('node:net').connect(${port}).resume().on('close', () => process.exit())`
   const script = `
@@ -389,9 +389,8 @@ function scheduledInThread(schedule: string, script: string, ...flags: readonly 
   return runInThread(words, ENVIRONMENT)
 }
 
-async function folder(t: TestContext): Promise<(name: string) => string> {
-  const path = await mkdtemp(join(tmpdir(), 'adoption-explore-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
+function folder(t: TestContext): (name: string) => string {
+  const path = temporaryFolder(t)
   return name => join(path, name)
 }
 

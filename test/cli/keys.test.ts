@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInThread, startInThread } from '../support/command.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
-  const path = join(folder(t), 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   const created = await keys('new', path, '--id', 'web', '--plan', 'pro', '--expires', '2100-01-01')
   assert.equal(created.code, 0, created.stderr)
   const key = created.stdout.trim()
@@ -36,7 +28,7 @@ test('keys - new prints a key that the server accepts, and stores its SHA-256 on
 })
 
 test('keys - a key is replaced without a gap, followed by a server that watches the file', async t => {
-  const path = join(folder(t), 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   const old = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
   const server = await started(t, '--keys', path, '--watch')
   const reloaded = once(server.stderr, 'data')
@@ -59,7 +51,7 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
 })
 
 test('keys - list names owners, plans and digests, and never a key', async t => {
-  const path = join(folder(t), 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
   await keys(
     'new',
@@ -86,7 +78,7 @@ test('keys - list names owners, plans and digests, and never a key', async t => 
 })
 
 test('keys - a change keeps the mode and a symbolic link, and leaves no file beside', async t => {
-  const directory = folder(t)
+  const directory = temporaryFolder(t)
   const [path, link] = [join(directory, 'real.json'), join(directory, 'keys.json')]
   await writeFile(path, '{}', { mode: 0o640 })
   symlinkSync('real.json', link)
@@ -99,7 +91,7 @@ test('keys - a change keeps the mode and a symbolic link, and leaves no file bes
 })
 
 test('keys - every error is one line, and the file stays as it is', async t => {
-  const directory = folder(t)
+  const directory = temporaryFolder(t)
   const path = join(directory, 'keys.json')
   const content = '{"s3cret-key":{"id":"a","plan":"free"}}'
   const cases: [words: string[], line: RegExp][] = [
@@ -166,7 +158,7 @@ test('keys - every error is one line, and the file stays as it is', async t => {
 })
 
 test('keys - an error in a file names positions, never names or values', async t => {
-  const path = join(folder(t), 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   const secret = 's3cret'
   const good = { id: secret, plan: 'pro' }
   const limits = { perMinute: secret, perDay: 1 }
@@ -207,15 +199,15 @@ test('keys - an error in a file names positions, never names or values', async t
 })
 
 test('keys - the note on a new key is one line, whatever its id', async t => {
-  const path = join(folder(t), 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   const { code, stderr } = await keys('new', path, '--id', 'a\nb\x1b[31m', '--plan', 'pro')
   assert.equal(code, 0)
   assert.match(stderr, /^animal-adoption-store: added a key of 'a\\nb\\x1b\[31m' to \P{Cc}+\n$/u)
 })
 
 test('keys - exec passes on the first key that is valid when it starts', async t => {
-  const path = join(folder(t), 'keys.json')
-  const shown = join(folder(t), 'shown')
+  const path = join(temporaryFolder(t), 'keys.json')
+  const shown = join(temporaryFolder(t), 'shown')
   const run = (file: object, ...options: string[]) => {
     writeFileSync(path, JSON.stringify(file))
     const show = ['sh', '-c', 'echo "$ADOPTION_STORE_API_KEY" >"$0"', shown]
@@ -259,10 +251,4 @@ async function started(t: TestContext, ...words: string[]) {
 async function statusWith(baseUrl: string, key: string): Promise<number> {
   const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
   return answer.status
-}
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'adoption-keys-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
-  return path
 }

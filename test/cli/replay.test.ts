@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { borrowedCommand } from '../support/borrowed-command.js'
 import { runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const CLIENT = `
   const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -68,7 +69,7 @@ test('replay - opens the console after the step of --until, with its requests an
 })
 
 test('replay - a step that comes out otherwise is named, and no console opens', async t => {
-  const file = join(await temporary(t), 'changed.json')
+  const file = join(temporaryFolder(t), 'changed.json')
   const changed = (await readFile(await recordedRun(), 'utf8')).replace(
     '"status":201',
     '"status":202',
@@ -200,9 +201,9 @@ test('diff - names a step of another kind, and headers of a request', async t =>
 
 test('replay, diff - unfit words and files are refused in one line', async t => {
   const file = await recordedRun()
-  const broken = join(await temporary(t), 'broken.json')
+  const broken = join(temporaryFolder(t), 'broken.json')
   await writeFile(broken, (await readFile(file, 'utf8')).slice(0, 900))
-  const newer = join(await temporary(t), 'newer.json')
+  const newer = join(temporaryFolder(t), 'newer.json')
   await writeFile(newer, '{"format":"animal-adoption-store recording","version":2}')
   const cases: [words: string[], line: RegExp][] = [
     [['replay'], /^Expected replay <run\.json> \[options\]; see replay --help$/],
@@ -257,7 +258,7 @@ async function recorded(t: TestContext, script: string, ...flags: string[]): Pro
 }
 
 async function recordedNow(t: TestContext, script: string, ...flags: string[]): Promise<string> {
-  return recordedTo(await temporary(t), script, ...flags)
+  return recordedTo(temporaryFolder(t), script, ...flags)
 }
 
 async function recordedTo(folder: string, script: string, ...flags: string[]): Promise<string> {
@@ -272,10 +273,4 @@ async function recordedTo(folder: string, script: string, ...flags: string[]): P
   ])
   assert.equal(code, 0, stderr)
   return file
-}
-
-async function temporary(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-replay-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../support/command.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 /** No server is there. A port that the system has just taken back may be another program's by now. */
 const DEAD = 'http://127.0.0.1:2/v1'
@@ -38,8 +38,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
 })
 
 test('exec --through - the key comes from --key or the environment, and is never shown', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-through-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
   const [json, junit] = [join(folder, 'report.json'), join(folder, 'report.xml')]

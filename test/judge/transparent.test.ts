@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { openAsBlob } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { judge } from '../../adapters/judge/index.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -190,8 +190,7 @@ test('judge - a body of a file that has changed fails the call only', async t =>
     request.resume()
     response.end()
   })
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-judge-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const path = join(folder, 'pet.json')
   await writeFile(path, '{}')
   const body = await openAsBlob(path)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
@@ -12,6 +11,7 @@ import type { ApiHandler } from '../../src/protocol/api.js'
 import { runInThread } from '../support/command.js'
 import { ROOT_URL } from '../support/paths.js'
 import { served } from '../support/served.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 const KEY = 's3cret-key'
 
@@ -65,8 +65,7 @@ test('verify - a SHOULD that is not met is shown, with exit code 0', async t => 
 })
 
 test('verify - --json and --junit hold the same report', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-verify-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const junit = join(folder, 'report.xml')
   const url = await broken(t)
   const only = ['--only', 'robust.head,create.empty,auth.exact', '--only', 'openapi.version']
