@@ -37,12 +37,16 @@ const BEYOND_NODE = [
  */
 const TOGETHER = [
   'client',
+  'console',
   'exchanges',
   'http',
   'json-file',
+  'judge',
   'lib',
   'limits',
+  'openapi',
   'protocol',
+  'sqlite',
   'storage',
 ]
 
