@@ -188,7 +188,6 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
           note('counted alone')
           remote?.degraded((error as Error).message)
         })
-        events.on('ratelimit.recovered', () => remote?.recovered())
         if (kept) await rateLimits.restore(kept)
         else model.forgetLimits()
         kept = undefined

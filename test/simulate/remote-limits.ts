@@ -3,7 +3,6 @@ import type { EngineOptions } from './engine.js'
 import type { Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
 import { choicesOf } from './random.js'
-import { Violation } from './violation.js'
 
 const ANSWERS = ['now', 'now', 'now', 'later', 'later', 'never', 'throws', 'nonsense'] as const
 /** In ms: some just before the store gives up, and one just after. */
@@ -16,7 +15,7 @@ interface Asked {
 
 /** Counts on a server that is slow, fails, answers nonsense or not at all: then the process counts by itself. */
 export function remoteLimits(
-  { seed, scheduler, model, fail }: EngineOptions,
+  { seed, scheduler, model }: EngineOptions,
   name: string,
   limits: RateLimitStore,
 ) {
@@ -27,8 +26,6 @@ export function remoteLimits(
   let refused: Expectation | undefined
   let isOpen = false
   let isClosed = false
-  /** Whether it has failed since it last answered a request, and whether that answer is still to be announced. */
-  let state: 'sound' | 'failing' | 'back' = 'sound'
   let asked = 0
 
   return {
@@ -43,31 +40,19 @@ export function remoteLimits(
     },
     /** The server has learnt that a request was not counted. */
     degraded(message: string) {
-      state = 'failing'
       if (!message.includes('did not answer')) return refused?.decided(alone)
       isOpen = true
       const [oldest] = waiting
       if (oldest) waiting.delete(oldest)
       oldest?.expected?.decided(alone)
     },
-    recovered(): void {
-      expect(state === 'back', `the limiter is back while ${state}`)
-      state = 'sound'
-    },
     close(): void {
       isClosed = true
     },
   }
 
-  /** A listener or the store would keep to itself what is thrown. */
-  function expect(holds: boolean, message: string): void {
-    if (!holds) fail(new Violation('events.true', message))
-  }
-
   function consume(partition: string, policy: Policy, now: number) {
     const isTrial = isOpen
-    expect(state !== 'back', 'nobody was told that the limiter is back')
-    const isFailing = state === 'failing'
     if (isTrial) arriving?.decided(alone)
     const expected = isTrial ? undefined : arriving
     arriving = undefined
@@ -82,10 +67,7 @@ export function remoteLimits(
     // It counts at once, and answers later.
     const told = model.limits.ask(partition, policy, now)
     const decision = limits.consume(partition, policy, now) as Decision
-    const heard = () => {
-      if (isFailing && state === 'failing' && !isTrial) state = 'back'
-      expected?.decided({ ask: () => told })
-    }
+    const heard = () => expected?.decided({ ask: () => told })
     if (how === 'now' && !isTrial) {
       heard()
       return decision
