@@ -80,7 +80,7 @@ export function createCast(options: CastOptions) {
     return known.create({
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
-      hasDraft: setting.options.standardHeaders !== null,
+      options: setting.options,
       fetch: isJudged ? judged(actor, known.isPolite === true, fetch, log) : fetch,
       sent: log.requests,
       clock: () => Math.floor(scheduler.now() + skew),

@@ -62,7 +62,7 @@ function settingOf(choices: Choices): Setting {
         client: {
           maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
           maxQueued: choices.pick([10_000, 10_000, 2]),
-          waitForBan: choices.chance(0.2),
+          waitForBan: choices.chance(0.4),
           maxRetries: choices.pick([0, 1, 3, 3]),
           maxWaitMs: choices.pick([0, 5_000, 120_000, 120_000]),
           timeoutMs: choices.pick([400, 30_000, 30_000]),
@@ -79,7 +79,7 @@ function settingOf(choices: Choices): Setting {
       responseLost: probability(),
       responseCut: probability(),
     },
-    anonymous: choices.pick([null, limitsOf(choices)]),
+    anonymous: choices.pick([null, limitsOf(choices), limitsOf(choices), limitsOf(choices)]),
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
     options: optionsOf(choices, begin),
     hashesKeys: choices.chance(0.3),
@@ -226,13 +226,16 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
     some => ({ kind: 'clock-step', ms: stepOf(some) }),
     some => stepBetweenCalls(some, actors),
-    some => ({
-      kind: 'new-key',
-      actor: some.pick(actors).name,
-      expiresIn: some.pick([null, null, 60_000, 600_000]),
-    }),
+    some => newKey(some, actors),
+    some => newKey(some, actors),
   ]
   return all.filter(() => choices.chance(0.5))
+}
+
+/** The limits of a client whose key has expired are those of its address. */
+function newKey(choices: Choices, actors: readonly ActorSetting[]): object {
+  const expiresIn = choices.pick([null, 1_000, 60_000, 600_000])
+  return { kind: 'new-key', actor: choices.pick(actors).name, expiresIn }
 }
 
 /** Most defects of a storage show between two certain calls, such as a write and its sync. */

@@ -48,6 +48,22 @@ export const DEFAULTS = {
   maxBodyBytes: 1_048_576,
 } as const
 
+/** Of the options of the client. */
+export const CLIENT_DEFAULTS: ClientSetting = {
+  maxConcurrent: 10,
+  maxQueued: 10_000,
+  waitForBan: false,
+  maxRetries: 3,
+  maxWaitMs: 120_000,
+  timeoutMs: 30_000,
+}
+
+/** Only what differs, so that the defaults are those of the package. */
+export function withoutDefaults<T extends object>(options: T, defaults: T): Partial<T> {
+  const isGiven = ([name, value]: [string, unknown]) => value !== defaults[name as keyof T]
+  return Object.fromEntries(Object.entries(options).filter(isGiven)) as Partial<T>
+}
+
 export interface SqliteSetting {
   /** How many processes serve one file. */
   readonly processes: number

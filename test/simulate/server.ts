@@ -13,7 +13,7 @@ import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
-import { DEFAULTS, type Setting } from './scenario.js'
+import { DEFAULTS, type Setting, withoutDefaults } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
 
@@ -183,10 +183,8 @@ export function createServerLife(options: ServerOptions) {
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
     const { idempotencyMs, anonymous } = setting
-    const isGiven = ([name, value]: [string, unknown]) =>
-      value !== DEFAULTS[name as keyof typeof DEFAULTS]
     const store = createStore({
-      ...Object.fromEntries(Object.entries(setting.options).filter(isGiven)),
+      ...withoutDefaults(setting.options, DEFAULTS),
       ...{ storage, clock, rateLimits, ...(anonymous && { plans: { anonymous } }) },
       ...(setting.hashesKeys && { sha256 }),
       apiKeys: Object.fromEntries(

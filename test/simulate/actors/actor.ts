@@ -1,7 +1,7 @@
 import type { ApiModel } from '../model/api.js'
 import type { Sent } from '../model/verdict.js'
 import type { Watcher } from '../network.js'
-import type { ActorSetting, CallPlan } from '../scenario.js'
+import type { ActorSetting, CallPlan, StoreSetting } from '../scenario.js'
 import type { Scheduler } from '../scheduler.js'
 
 /** Somebody who uses the API. */
@@ -16,8 +16,8 @@ export interface ActorContext {
   readonly setting: ActorSetting
   /** Whether creates may carry an Idempotency-Key that counts. */
   readonly hasIdempotency: boolean
-  /** Whether the server also sends the headers of the draft. */
-  readonly hasDraft: boolean
+  /** Of the server. */
+  readonly options: StoreSetting
   readonly fetch: typeof fetch
   /** What was sent with that, and what came. */
   readonly sent: readonly Sent[]

@@ -6,6 +6,7 @@ import {
 } from '../../../adapters/client/index.js'
 import type { Pet } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
+import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
 import { ensure } from '../violation.js'
 import { type Actor, type ActorContext, BASE_URL, type CallPlan, within } from './actor.js'
 import { petOf, queryOf } from './pet-of.js'
@@ -92,9 +93,10 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       code === undefined || ((isSaid || isOfClient) && (!rateLimit || isCounted) && isLater)
     // It uses each key for one create.
     const isReused = code === 'idempotency_key_reused'
+    const isUnpaged = !context.options.pagination || !/has no pagination/.test(message)
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
     ensure(
-      isRight && isFull && !isReused,
+      isRight && isFull && isUnpaged && !isReused,
       'client.answers',
       () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`,
     )
@@ -109,7 +111,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       ...{ baseUrl: BASE_URL, apiKey: key, fetch, clock, random, idempotency },
       // Without `sleep`, the client uses the timers of the platform.
       ...(idempotency && { sleep }),
-      ...setting.client,
+      ...withoutDefaults(setting.client, CLIENT_DEFAULTS),
     })
     clients.push(client)
     return client

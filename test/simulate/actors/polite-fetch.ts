@@ -1,12 +1,14 @@
 import { type PoliteFetch, politeFetch } from '../../../adapters/client/index.js'
+import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
 import { type Actor, type ActorContext, BASE_URL } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
 
 /** A program that calls the API through `politeFetch`. */
 export function politeFetchUser(context: ActorContext): Actor {
   const { setting, fetch, clock, sleep, random, key, hasIdempotency } = context
-  const limits = context.hasDraft && random() < 0.5 ? 'ratelimit-draft' : 'x-ratelimit'
-  const { waitForBan: _, ...client } = setting.client
+  const hasDraft = context.options.standardHeaders !== null
+  const limits = hasDraft && random() < 0.5 ? 'ratelimit-draft' : 'x-ratelimit'
+  const { waitForBan: _, ...client } = withoutDefaults(setting.client, CLIENT_DEFAULTS)
   const options = { limits, clock, sleep, random, ...client } as const
   const all = new Map<string, PoliteFetch>()
   let keys = 0

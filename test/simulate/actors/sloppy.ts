@@ -1,7 +1,7 @@
 import { type Actor, type ActorContext, BASE_URL, type CallPlan, impatient } from './actor.js'
 import { bodyOf } from './pet-of.js'
 
-/** It sends nothing at all while it would have to wait longer, but for one mistake. */
+/** It sends nothing at all while it would have to wait longer, unless that is its habit. */
 const LONGEST_WAIT = 120_000
 
 /**
@@ -13,7 +13,7 @@ export function sloppy(context: ActorContext): Actor {
   const fetch = impatient(context)
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T
   const pauses = [pick(PAUSES), pick(PAUSES), pick(PAUSES)]
-  const requests = [pick(REQUESTS), pick(REQUESTS)]
+  const habits = [pick(REQUESTS), pick(REQUESTS)]
   const oftenAgain = pick([0.1, 0.5, 0.9])
   let turn: Promise<void> = Promise.resolve()
   let reply = NO_REPLY
@@ -32,11 +32,13 @@ export function sloppy(context: ActorContext): Actor {
     const authorization = `Bearer ${key()}`
     const pause = pick(pauses)
     const create = createOf(call)
-    for (let left = pick([1, 4, 12]); left > 0; left--) {
-      const ms = pauseBefore(pause)
-      if (ms > LONGEST_WAIT && pause !== tooLong && pause !== anHour) return
+    const isLong = LONG.includes(pause)
+    const requests = pick([1, 3, 8])
+    for (let sent = 0; sent < requests; sent++) {
+      const ms = isLong && sent > 0 ? 0 : pauseBefore(pause)
+      if (!isLong && ms > LONGEST_WAIT) return
       await sleep(ms)
-      if (random() >= oftenAgain) last = create && random() < 0.5 ? create : pick(requests)(++count)
+      if (random() >= oftenAgain) last = create && random() < 0.5 ? create : pick(habits)(++count)
       reply = await send(last, authorization).catch(() => NO_REPLY)
     }
   }
@@ -91,11 +93,11 @@ type Pause = (reply: Reply, now: number) => number
 
 /** Takes X-RateLimit-Reset for a number of milliseconds: three weeks. It does so once. */
 const tooLong: Pause = ({ reset }) => reset / 1_000
-/** Around the time after which a refusal is another occasion. */
-const anHour: Pause = () => 3_600_000
+/** Once in a turn; a refusal that comes again after more than an hour is another occasion. */
+const LONG: readonly Pause[] = [tooLong, () => 3_600_000, () => 3_600_001]
 
 const PAUSES: readonly Pause[] = [
-  ...[tooLong, anHour, () => 3_600_001],
+  ...LONG,
   ...[() => 0, () => 0, () => 50, () => 150, () => 1_000],
   ({ wait }) => wait,
   ({ wait }) => wait - 98.5,

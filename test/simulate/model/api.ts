@@ -131,8 +131,8 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
         check(response) {
           checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
           checkExposed(response)
-          if (isPreflight(request)) return ensureStatus(response, 204)
           if (isOutside(request)) return checkError(request, response, failure)
+          if (isPreflight(request)) return ensureStatus(response, 204)
           if (!told) throw new Violation('limits.exact', 'a request was answered without counting')
           if (checkBody) return checkBody(response)
           if (!told.code) return checkError(request, response, failure)
