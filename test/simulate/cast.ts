@@ -100,8 +100,8 @@ export function createCast(options: CastOptions) {
       baseUrl: BASE_URL,
       clients: 1,
       allow: ALLOWED,
-      pagination,
       clock,
+      ...(pagination && { pagination }),
     })
     verdicts.push(() => {
       if (log.isOneByOne()) compareVerdicts(name, judging, log.requests, pagination, note)

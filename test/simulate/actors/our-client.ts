@@ -73,6 +73,12 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       'client.answers',
       () => `createPet returned ${created.id} ${created.name}`,
     )
+    const creates = context.sent.filter(({ request }) => request.method === 'POST')
+    ensure(
+      creates.every(({ request }) => 'idempotency-key' in request.headers === idempotency),
+      'client.answers',
+      () => `${setting.name} sent a create ${idempotency ? 'without' : 'with'} a key`,
+    )
   }
 
   /** An error says what some response has said, and when to come again. */
