@@ -32,9 +32,11 @@ export function createCast(options: CastOptions) {
   const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
   const { hasClockSteps } = options
   const keys = new Map(
-    setting.actors.map(({ name, keys }) => [
+    setting.actors.map(({ name, keys, expiresIn }) => [
       name,
-      Array.from({ length: keys }, (_, at) => addKey(at === 0 ? name : `${name} #${at}`)),
+      Array.from({ length: keys }, (_, at) =>
+        at === 0 ? addKey(name, expiresIn) : addKey(`${name} #${at}`),
+      ),
     ]),
   )
   const verdicts: (() => void)[] = []

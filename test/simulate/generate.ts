@@ -59,6 +59,8 @@ function settingOf(choices: Choices): Setting {
         },
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
+        // The limits of one whose key has expired are those of its address.
+        expiresIn: choices.pick([null, null, null, 1_000, 60_000]),
         client: {
           maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
           maxQueued: choices.pick([10_000, 10_000, 2]),
@@ -221,6 +223,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     some => ({ kind: 'second-process', ...momentOf(some) }),
     restartBesideAnother,
     failureBeforeDeath,
+    failureBeforeDeath,
     failureBeforePowerCut,
     some => ({ kind: 'disk-full', ms: some.below(20_000) }),
     some => ({ kind: 'network-cut', ms: some.below(20_000) }),
@@ -232,7 +235,6 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
   return all.filter(() => choices.chance(0.5))
 }
 
-/** The limits of a client whose key has expired are those of its address. */
 function newKey(choices: Choices, actors: readonly ActorSetting[]): object {
   const expiresIn = choices.pick([null, 1_000, 60_000, 600_000])
   return { kind: 'new-key', actor: choices.pick(actors).name, expiresIn }

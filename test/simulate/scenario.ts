@@ -84,6 +84,8 @@ export interface ActorSetting {
   readonly address: string
   /** How many API keys it uses in turns, each of a customer of its own. */
   readonly keys: number
+  /** How long its first key is valid, in ms. */
+  readonly expiresIn: number | null
   /** How far its clock is off, in ms. */
   readonly skew: number
   /** How patient it is, if it is polite. */

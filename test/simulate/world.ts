@@ -209,7 +209,7 @@ function createWorld(
 }
 
 function isUnused({ actors }: Setting): boolean {
-  return actors.every(({ used }) => used === null)
+  return actors.every(({ used, expiresIn }) => used === null && expiresIn === null)
 }
 
 function listenersOf(emitter: NodeJS.Process): string {

@@ -44,7 +44,8 @@ export function sloppy(context: ActorContext): Actor {
   }
 
   function pauseBefore(pause: Pause): number {
-    if (pause === tooLong && (hasSlept || !reply.isExhausted)) return reply.wait
+    const isNoLonger = pause === tooLong && (hasSlept || !reply.isExhausted)
+    if (isNoLonger) return Math.min(reply.wait, LONGEST_WAIT)
     hasSlept ||= pause === tooLong
     return Math.max(0, pause(reply, clock() - setting.skew))
   }
