@@ -48,7 +48,7 @@ export const DEFECTS = [
   },
   {
     name: 'the lock of a living process is taken over',
-    breaks: ['file.alone', 'file.opens'],
+    breaks: ['file.alone', 'file.opens', 'storage.available'],
     file: 'adapters/json-file/lock.js',
     from: 'await isAlive(disk, owner)',
     to: 'false',
