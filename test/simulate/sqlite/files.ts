@@ -116,7 +116,8 @@ function cutFrom(bytes: Buffer, end: number, choices: Choices): Buffer {
   if (from === undefined || to === undefined) return bytes
   const at = from + Math.floor(choices.between(0, to - from))
   if (choices.chance(0.7)) return bytes.subarray(0, at)
-  const damaged = Buffer.from(bytes)
+  // Commits after it are lost: SQLite would take them up again once the same rows have been written in its place.
+  const damaged = Buffer.from(bytes.subarray(0, to))
   for (let place = at; place < Math.min(to, at + SECTOR); place++) {
     damaged[place] = ~(damaged[place] ?? 0)
   }
