@@ -360,15 +360,16 @@ export function createServerLife(options: ServerOptions) {
 
   /** Goes on with a copy in a new file, made as the command `copy` does. */
   async function swap(all: readonly Place[], isOver: () => boolean): Promise<void> {
-    const closed: Place[] = []
+    const closed = new Map<Place, number>()
     for (const place of all) {
       if (isOver()) break
       const before = place.life
       await close(place)
-      if (place.life === before + 1 && !isOver()) closed.push(place)
+      if (place.life === before + 1) closed.set(place, place.life)
     }
     if (!isOver()) await copy(isOver)
-    if (!isOver() || closed.length < all.length) for (const place of closed) startLater(place)
+    // Those that have died since start by themselves.
+    for (const [place, life] of closed) if (place.life === life) startLater(place)
   }
 
   async function copy(isOver: () => boolean): Promise<void> {
