@@ -13,6 +13,8 @@ export interface DriverFailure {
 
 export interface DriverCall<T> {
   readonly sql: string
+  /** Whether the lock of another process can hold it up: not in a transaction that has it. */
+  readonly mayWait: boolean
   readonly run: () => T
   /** Ends the transaction, as SQLite does after some failures. */
   readonly rollBack: () => void
@@ -74,8 +76,9 @@ export function createCalls<Process extends Caller>() {
     failures: () => ({ all, lasting }),
   }
 
-  function run<T>({ sql, run, rollBack }: DriverCall<T>): T {
-    const failure = takeFailure(sql)
+  function run<T>(call: DriverCall<T>): T {
+    const { run, rollBack } = call
+    const failure = takeFailure(call)
     if (failure) {
       count(failure.code)
       if (failure.code === 'IOERR') rollBack()
@@ -96,10 +99,13 @@ export function createCalls<Process extends Caller>() {
     if (code !== 'BUSY') lasting++
   }
 
-  function takeFailure(sql: string): DriverFailure | undefined {
+  function takeFailure({ sql, mayWait }: DriverCall<unknown>): DriverFailure | undefined {
     // It ends the transaction, whatever it returns.
     if (sql === 'ROLLBACK') return undefined
-    const next = failures.find(({ statement }) => statement === 'any' || sql.startsWith(statement))
+    const next = failures.find(
+      ({ statement, code }) =>
+        (statement === 'any' || sql.startsWith(statement)) && (code !== 'BUSY' || mayWait),
+    )
     if (next) failures = failures.filter(other => other !== next)
     return next
   }

@@ -143,6 +143,7 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
       const before = isSyncing ? files.committed(name) : ''
       const result = calls.make(process, {
         sql,
+        mayWait: isAlone || sql === 'COMMIT',
         run() {
           if (contention > 0 && isAlone && /^(BEGIN I|INSERT)/.test(sql)) contend(name)
           // On a full disk SQLite has rolled back by itself, and this fails.
