@@ -380,14 +380,18 @@ test('test double - a young garbage collection clears doubles, resets and stores
      const kept = () => getHeapSpaceStatistics()
        .filter(({ space_name: name }) => /^(old|map)_space$/.test(name))
        .reduce((sum, { space_used_size: size }) => sum + size, 0)
-     for (const [name, work] of Object.entries(works)) {
+     const growth = work => {
        for (let time = 0; time < 200; time++) work()
        gc()
        const before = kept()
        for (let time = 0; time < 400; time++) work()
        gc({ type: 'minor' })
        gc({ type: 'minor' })
-       const bytes = (kept() - before) / 400
+       return (kept() - before) / 400
+     }
+     for (const [name, work] of Object.entries(works)) {
+       // At times, V8 compiles something meanwhile.
+       const bytes = Math.min(growth(work), growth(work), growth(work))
        if (bytes > 500) console.log(name, bytes)
      }`,
     '',
