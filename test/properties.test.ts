@@ -10,7 +10,8 @@ import { anyCodePoint } from './support/any-text.js'
 import { DOORS, type Reply } from './support/doors.js'
 
 const SEED = 20_301_205
-const RUNS = { seed: SEED, numRuns: 100 }
+const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
+const RUNS = { seed: SEED, numRuns: LONG ? 250 : 100 }
 
 const anyText = fc.string({ unit: anyCodePoint, maxLength: 60 })
 const anyBytes = fc.uint8Array({ maxLength: 300 })
@@ -78,7 +79,7 @@ for (const options of [
           check(method, (await door?.send({ ...call, headers: sent })) as Reply)
         },
       ),
-      { ...RUNS, numRuns: 300 },
+      { ...RUNS, numRuns: LONG ? 800 : 300 },
     )
   })
 }

@@ -14,7 +14,7 @@ const FLEETS: readonly (readonly [
   [{ plan: 'free', clients: 2, jobs: 150 }, 1.15, 10],
   [{ plan: 'free', clients: 10, jobs: 30 }, 1.3, 45],
   [{ plan: 'free', clients: 30, jobs: 10 }, 1.3, 130],
-  [{ plan: 'pro', clients: 10, jobs: 100 }, 1.3, 130],
+  [{ plan: 'pro', clients: 10, jobs: 300 }, 1.3, 130],
 ]
 
 for (const [fleet, atMost, rejections] of FLEETS) {

@@ -63,7 +63,7 @@ for (const [name, describe] of Object.entries(STYLES)) {
 }
 
 test('politeFetch - clients that share a key share it as those of createClient do', async () => {
-  const fleet = { plan: 'free', clients: 10, jobs: 12, seed: 1 } as const
+  const fleet = { plan: 'free', clients: 10, jobs: 30, seed: 1 } as const
   const typed = await runFleet(fleet)
   const generic = await runFleet({
     ...fleet,

@@ -10,16 +10,16 @@ test('fingerprint - is 12 characters, the same in every process', () => {
 
 test('fingerprint - differs for similar texts, in each of its halves', () => {
   const texts = new Set<string>()
-  for (let number = 0; number < 20_000; number++) texts.add(`${number} available Rex`)
-  for (let units = 0; units < 500; units++) texts.add('\0'.repeat(units)).add('ab'.repeat(units))
-  for (let unit = 0; unit < 0x10000; unit += 3) texts.add(String.fromCharCode(unit))
+  for (let number = 0; number < 100_000; number++) texts.add(`${number} available Rex`)
+  for (let units = 0; units < 2_000; units++) texts.add('\0'.repeat(units)).add('ab'.repeat(units))
+  for (let unit = 0; unit < 0x10000; unit++) texts.add(String.fromCharCode(unit))
   const prints = [...texts].map(fingerprint)
   assert.equal(new Set(prints).size, texts.size)
-  // Of this many texts, hardly any pair shares 31 random bits.
+  // Of this many texts, about seven pairs share 31 random bits.
   for (const half of [
     prints.map(print => print.slice(0, 6)),
     prints.map(print => print.slice(6)),
   ]) {
-    assert.ok(new Set(half).size > texts.size - 10, `${texts.size - new Set(half).size} collide`)
+    assert.ok(new Set(half).size > texts.size - 40, `${texts.size - new Set(half).size} collide`)
   }
 })

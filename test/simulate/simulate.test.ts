@@ -6,6 +6,16 @@ import { type Failure, simulate } from './simulate.js'
 import { Violation } from './violation.js'
 import { worldOf } from './worlds.js'
 
+test('simulate - 8,000 events of a seed break no invariant', async () => {
+  const { failure, steps } = await simulate({
+    seed: 9,
+    kinds: ['file'],
+    isEnough: steps => steps >= 8_000,
+  })
+  assert.equal(failure?.outcome.violation, undefined)
+  assert.ok(steps >= 8_000)
+})
+
 test('simulate - the same seed has the same trace, another seed another one', async () => {
   const run = (seed: number) =>
     simulate({ seed, kinds: ['file'], isEnough: steps => steps >= 1_500 })

@@ -146,14 +146,14 @@ test('faults - chance is as likely as it says, and faults without a seed draw di
   const seeds = double.faults.list().map(({ seed }) => seed)
   assert.deepEqual(seeds, [1, 2])
   const [once, both] = [{ failed: 0 }, { failed: 0 }]
-  for (let count = 0; count < 1_000; count++) {
+  for (let count = 0; count < 4_000; count++) {
     const before = double.faults.list()[1]?.fired
     const failed = (await list(double)).status === 503
     once.failed += Number(failed)
     both.failed += Number(failed && double.faults.list()[1]?.fired !== before)
   }
-  assert.ok(once.failed > 210 && once.failed < 290, `${once.failed} of 1,000`)
-  assert.ok(both.failed > 95 && both.failed < 155, `${both.failed} of 1,000`)
+  assert.ok(once.failed > 900 && once.failed < 1_100, `${once.failed} of 4,000`)
+  assert.ok(both.failed > 430 && both.failed < 570, `${both.failed} of 4,000`)
 })
 
 test('faults - jitter is drawn from the seed, between its bounds', async () => {

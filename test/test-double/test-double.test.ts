@@ -381,13 +381,13 @@ test('test double - a young garbage collection clears doubles, resets and stores
        .filter(({ space_name: name }) => /^(old|map)_space$/.test(name))
        .reduce((sum, { space_used_size: size }) => sum + size, 0)
      const growth = work => {
-       for (let time = 0; time < 200; time++) work()
+       for (let time = 0; time < 500; time++) work()
        gc()
        const before = kept()
-       for (let time = 0; time < 400; time++) work()
+       for (let time = 0; time < 1000; time++) work()
        gc({ type: 'minor' })
        gc({ type: 'minor' })
-       return (kept() - before) / 400
+       return (kept() - before) / 1000
      }
      for (const [name, work] of Object.entries(works)) {
        // At times, V8 compiles something meanwhile.
