@@ -26,7 +26,7 @@ if (!has('--if-stale') || isStale()) {
 async function build() {
   rmSync('dist', { recursive: true, force: true })
   const isCompiled = await allOf([
-    // Comments are for declarations, which editors show, and for the sources. Whoever writes those checks the types.
+    // Comments are for declarations, which editors show, and for the sources. The step that writes those checks the types.
     'tsc --declaration false --removeComments --noCheck',
     'tsc --emitDeclarationOnly',
     'tsc -p adapters/console/page',

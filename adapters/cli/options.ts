@@ -181,7 +181,7 @@ export const SERVER = {
   proxyHops: option(wholeNumber(0, 100), 'n=0', 'trusted proxies in front, for X-Forwarded-For'),
   keepAlive: option(duration(), 'duration=72s', 'how long an idle connection is kept'),
   stagingPort: option(PORT, 'n', 'serve a second, separate store on this port'),
-  console: toggle('also serve the console behind a token, with --keys, --proxy-hops or any host'),
+  console: toggle('also serve the console with --keys, --proxy-hops or --host, behind a token'),
   noConsole: toggle('no console at / and no /_console', { excludes: ['console'] }),
   watch: toggle('reload --seed and --keys when the files change', {
     excludes: ['control', 'clock'],

@@ -11,8 +11,8 @@ export function createSecrets(secrets: Iterable<string>) {
   const lengths = new Map<number, number[]>()
   for (const secret of [...known].sort((a, b) => b.length - a.length)) {
     const first = secret.charCodeAt(0)
-    const those = lengths.get(first) ?? []
-    if (those.at(-1) !== secret.length) lengths.set(first, [...those, secret.length])
+    const longer = lengths.get(first) ?? []
+    if (longer.at(-1) !== secret.length) lengths.set(first, [...longer, secret.length])
   }
 
   return {

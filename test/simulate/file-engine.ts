@@ -149,7 +149,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     const { path = '', message } = error as Partial<JsonFileError> & Error
     const isRight = message.startsWith(path) && !/\b0 bytes|undefined/.test(message)
     const isNamed = path !== '' || error.name !== 'JsonFileError'
-    if (!isRight || !isNamed) fail(new Violation('file.opens', `${path} is told ${message}`))
+    if (!isRight || !isNamed)
+      fail(new Violation('file.opens', `an error of ${path} says: ${message}`))
   }
 
   async function copyTo(next: string): Promise<void> {

@@ -128,7 +128,11 @@ function ensureTold(name: string, judging: Judge): void {
   const isWhole = !isLost || told.includes(`${unanswered} of ${requests} requests got no response`)
   const isRight = told === '' || (isCounted && isWhole && texts.every(text => told.includes(text)))
   const isDue = (told === '') === (ok && decided > 0)
-  ensure(isRight && isDue, 'verdict.just', () => `${name} is told ${told} for ${counts}`)
+  ensure(
+    isRight && isDue,
+    'verdict.just',
+    () => `the report on ${name} should count ${counts}, and says: ${told}`,
+  )
 }
 
 /** What a finding shows is what was sent and answered. */
