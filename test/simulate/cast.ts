@@ -106,7 +106,9 @@ export function createCast(options: CastOptions) {
       ...(pagination && { pagination }),
     })
     verdicts.push(() => {
-      if (log.isOneByOne()) compareVerdicts(name, judging, log.requests, pagination, note)
+      const isForeign = log.requests.some(({ response }) => response?.isForeign)
+      if (log.isOneByOne() && !isForeign)
+        compareVerdicts(name, judging, log.requests, pagination, note)
       if (!isPolite) return
       // Others may have had a part in a ban: those with another key of the customer, or the network.
       const unjust = judging
@@ -156,7 +158,7 @@ const ALLOWED: readonly RuleId[] = [
 
 /** What the network and the server give reason to. */
 const FORESEEN =
-  /^(ApiError|RateLimitError|QueueFullError|ApiKeyBannedError|ConnectionError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)|^ContractError: .* has no pagination/
+  /^(ApiError|RateLimitError|QueueFullError|ApiKeyBannedError|ConnectionError|ContractError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)/
 
 function sleep(scheduler: Scheduler, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

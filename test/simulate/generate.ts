@@ -1,4 +1,4 @@
-import { SUNSET, type Usage } from '../../src/index.js'
+import type { Usage } from '../../src/index.js'
 import { ACTORS } from './actors/index.js'
 import type { DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
@@ -13,12 +13,20 @@ import type {
   Setting,
   StoreSetting,
 } from './scenario.js'
+import { DEFAULTS } from './scenario.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
 const SLOPPY = 'sloppy'
 const KINDS = Object.keys(ACTORS).filter(kind => kind !== SLOPPY)
-const NO_WEATHER = { requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 }
+const NO_WEATHER = {
+  requestLost: 0,
+  repeated: 0,
+  requestCut: 0,
+  responseLost: 0,
+  responseCut: 0,
+  foreign: 0,
+}
 
 /**
  * A world by its name. Each has some kinds of trouble and lacks others, as all of them at once would
@@ -80,6 +88,7 @@ function settingOf(choices: Choices): Setting {
       requestCut: probability(),
       responseLost: probability(),
       responseCut: probability(),
+      foreign: probability(),
     },
     anonymous: choices.pick([null, limitsOf(choices), limitsOf(choices), limitsOf(choices)]),
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
@@ -97,7 +106,7 @@ function optionsOf(choices: Choices, begin: number): StoreSetting {
     pagination: choices.chance(0.5),
     defaultStatus: choices.pick(['available', 'available', 'sold', null] as const),
     cors: choices.chance(0.3),
-    sunset: choices.pick([SUNSET, SUNSET, null, begin + 600_000]),
+    sunset: choices.pick([DEFAULTS.sunset, DEFAULTS.sunset, null, begin + 600_000]),
     deprecatedAt: choices.pick([null, begin]),
     standardHeaders: choices.pick([null, null, 'draft-10', 'draft-11'] as const),
     maxBodyBytes: choices.chance(0.1) ? 90 + choices.below(40) : MIB,
@@ -194,7 +203,7 @@ function edgeAfter(choices: Choices, at: number, { begin, options }: Setting): n
   const now = begin + at
   const endOf = (window: number) => (Math.floor(now / window) + 1) * window
   const end = choices.pick([
-    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunset ?? SUNSET],
+    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunset ?? DEFAULTS.sunset],
     // A ban that begins now, and the time for which it is remembered.
     ...[now + 5 * MINUTE, now + 10 * MINUTE, now + 5 * MINUTE + DAY],
   ])

@@ -19,8 +19,8 @@ const SHORTEST_PAUSE = 1_000
 /** How one create has fared so far. */
 interface Attempt {
   state: 'under way' | 'lost' | 'failed' | 'rejected' | 'done'
-  /** When the client learnt that. */
-  at: number
+  /** Until then, the client may not send it again. */
+  until: number
   /** How often it was lost or failed. */
   failures: number
 }
@@ -61,18 +61,17 @@ export function watchManners(options: MannersOptions): Watcher {
     },
     received(request, response, isWhole) {
       inFlight.delete(request)
-      if (isWhole || response.status >= 400) learn(request, stateOf(response))
+      const wait = Math.max(SHORTEST_PAUSE, waitOf(response))
+      if (isWhole || response.status >= 400) learn(request, stateOf(response), wait)
       if (isWhole) learnReset(request, response)
       if (response.status !== 429) return
       note('429 for a polite client')
       ensure(!isSpared, 'client.spared', () => `${name} is rejected: ${response.body}`)
-      const seconds = Number(response.headers['retry-after'])
-      const end = Math.max(blockOf(request), now() + seconds * 1_000)
-      blocked.set(keyOf(request), end)
+      blocked.set(keyOf(request), Math.max(blockOf(request), now() + waitOf(response)))
     },
     failed(request) {
       inFlight.delete(request)
-      learn(request, 'lost')
+      learn(request, 'lost', SHORTEST_PAUSE)
     },
   }
 
@@ -92,9 +91,9 @@ export function watchManners(options: MannersOptions): Watcher {
   function checkRepeat(request: WireRequest, body: string): void {
     const before = creates.get(body)
     const failures = before?.failures ?? 0
-    creates.set(body, { state: 'under way', at: now(), failures })
+    creates.set(body, { state: 'under way', until: now(), failures })
     if (!before) return
-    const { state, at } = before
+    const { state, until } = before
     note('repeated create')
     ensure(
       state !== 'under way' && state !== 'done',
@@ -113,24 +112,31 @@ export function watchManners(options: MannersOptions): Watcher {
       () => `${name} sends a create without a key again that was ${state}`,
     )
     ensure(
-      now() - at >= SHORTEST_PAUSE - 1,
+      now() >= until - 1,
       'client.repeats',
-      () => `${name} sends a create again ${Math.round(now() - at)} ms after it was ${state}`,
+      () => `${name} sends a create that was ${state} ${Math.round(until - now())} ms too early`,
     )
   }
 
-  function learn({ body }: WireRequest, state: Attempt['state']): void {
+  function learn({ body }: WireRequest, state: Attempt['state'], wait: number): void {
     const attempt = body === undefined ? undefined : creates.get(body)
     // A rejection that is cut off is one nevertheless.
     const isKnown = state === 'lost' && attempt?.state === 'rejected'
     if (!attempt || isKnown) return
     if (attempt.state === 'under way' && /lost|failed/.test(state)) attempt.failures++
-    Object.assign(attempt, { state, at: now() })
+    Object.assign(attempt, { state, until: now() + wait })
   }
 }
 
 function keyOf({ headers }: WireRequest): string {
   return headers['authorization'] ?? ''
+}
+
+/** In ms, by Retry-After: seconds or a date (RFC 9110 §10.2.3). */
+function waitOf({ headers }: WireResponse): number {
+  const { 'retry-after': text = '0', date = '' } = headers
+  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.parse(date)
+  return ms || 0
 }
 
 function stateOf({ status }: WireResponse): Attempt['state'] {

@@ -1,10 +1,12 @@
 /**
- * `npm run mutate -- [--seed n] [--count n] [--steps n] [room…]`: draws small changes from the code of the build, such
- * as a comparison the other way round, and prints what notices each: the tests of its room, the simulation, or
- * neither. What neither notices is a test that is missing, or code that nobody needs.
+ * `npm run mutate -- [--seed n] [--count n] [--steps n] [--executed] [room…]`: draws small changes from the code of
+ * the build, such as a comparison the other way round, and prints what notices each: the tests of its room, the
+ * simulation, or neither. What neither notices is a test that is missing, or code that nobody needs. With `--executed`,
+ * it draws only from code that the simulation executes.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { parse } from 'acorn'
 import { ancestor } from 'acorn-walk'
@@ -47,6 +49,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '20' },
     steps: { type: 'string', default: '50000' },
+    executed: { type: 'boolean', default: false },
   },
 })
 const rooms = positionals.length > 0 ? positionals : Object.keys(ROOMS)
@@ -57,6 +60,7 @@ if (unknown) {
 }
 const random = createRandom(Number(values.seed))
 const folder = copyBuild()
+const isExecuted = values.executed ? await executed() : () => true
 const found = { tests: 0, simulation: 0, both: 0, neither: 0 }
 console.log('| mutant | found by |\n|---|---|')
 for (let count = 0; count < Number(values.count); count++) {
@@ -77,10 +81,35 @@ console.log(
     .join(', ')}`,
 )
 
+/** Tells whether a world executes a place of a file, by what V8 counts; what runs on import is not in a world. */
+async function executed() {
+  const counts = join(folder, 'counts')
+  process.env.NODE_V8_COVERAGE = counts
+  for (const world of new Set(rooms.map(worldOf))) await simulated(folder, 1, 100_000, world)
+  delete process.env.NODE_V8_COVERAGE
+  const scripts = readdirSync(counts).flatMap(
+    name => JSON.parse(readFileSync(join(counts, name), 'utf8')).result,
+  )
+  return (file, place) => {
+    const { href } = pathToFileURL(join(folder, 'dist', file))
+    return scripts.some(({ url, functions }) => {
+      // The first one is the module.
+      const ranges = url === href ? functions.slice(1).flatMap(({ ranges }) => ranges) : []
+      const around = ranges.filter(one => one.startOffset <= place && place < one.endOffset)
+      const length = ({ startOffset, endOffset }) => endOffset - startOffset
+      return around.toSorted((one, other) => length(one) - length(other))[0]?.count > 0
+    })
+  }
+}
+
+function worldOf(room) {
+  return room === 'adapters/sqlite' ? 'sqlite' : 'file'
+}
+
 async function findersOf(room) {
-  const world = room === 'adapters/sqlite' ? 'sqlite' : 'file'
   const byTests = (await node(folder, ['test/run.mjs', ROOMS[room]])).code !== 0
-  const bySimulation = (await simulated(folder, 1, Number(values.steps), world)) !== undefined
+  const bySimulation =
+    (await simulated(folder, 1, Number(values.steps), worldOf(room))) !== undefined
   if (byTests && bySimulation) return 'both'
   if (byTests) return 'tests'
   return bySimulation ? 'simulation' : 'neither'
@@ -94,7 +123,7 @@ function drawn(room) {
   for (;;) {
     const file = join(room, files[random(files.length)])
     const code = readFileSync(join(folder, 'dist', file), 'utf8')
-    const changes = changesOf(code)
+    const changes = changesOf(code).filter(({ start }) => isExecuted(file, start))
     if (changes.length === 0) continue
     const { start, end, to } = changes[random(changes.length)]
     const line = code.slice(0, start).split('\n').length

@@ -20,6 +20,8 @@ export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** A proxy has answered, in place of the server. */
+  readonly isForeign?: boolean
 }
 
 /** How likely each mishap is. */
@@ -35,6 +37,8 @@ export interface Weather {
   readonly responseLost: number
   /** Half of its body arrives. */
   readonly responseCut: number
+  /** A proxy answers in its place. */
+  readonly foreign: number
 }
 
 /** Sees what one client does. */
@@ -52,8 +56,34 @@ export type Server = (request: WireRequest) => Promise<WireResponse> | undefined
 
 export const QUIET: Weather = {
   delay: { least: 0.1, most: 5 },
-  ...{ requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0 },
+  ...{ requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0, foreign: 0 },
 }
+const HTML = { 'content-type': 'text/html' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const NO_LIMITS = {
+  'x-ratelimit-limit': '-',
+  'x-ratelimit-remaining': '',
+  'x-ratelimit-reset': '1e9',
+}
+
+/** What a proxy answers, with another header for each. @param now as it has it */
+function foreignResponses(now: number): readonly Omit<WireResponse, 'isForeign'>[] {
+  const date = (ms: number) => new Date(now + ms).toUTCString()
+  return [
+    { status: 502, headers: HTML, body: '<h1>Bad Gateway</h1>' },
+    { status: 503, headers: { 'retry-after': '2' }, body: '' },
+    { status: 503, headers: { 'retry-after': date(5_000), date: date(0) }, body: '<br>' },
+    { status: 504, headers: JSON_TYPE, body: '{"message":"late"}' },
+    { status: 429, headers: { ...JSON_TYPE, 'retry-after': '3' }, body: '{"error":"slow down"}' },
+    { status: 429, headers: { ...NO_LIMITS, 'retry-after': 'soon' }, body: '' },
+    { status: 500, headers: JSON_TYPE, body: '{"code":"not_found","message":7,"status":404}' },
+    { status: 404, headers: HTML, body: '<h1>Not Found</h1>' },
+    { status: 200, headers: HTML, body: '<h1>Please log in</h1>' },
+    { status: 200, headers: JSON_TYPE, body: '{"id":1}' },
+    { status: 302, headers: { location: 'http://login.test/' }, body: '' },
+  ]
+}
+
 /** How late a repeated request may be. */
 const REPEATED: Delay = { least: 0.1, most: 8_000 }
 /** How long it takes until a client notices that a connection is gone. */
@@ -128,6 +158,8 @@ export function createNetwork(
     const isResponseLost = choices.chance(current.responseLost)
     const isResponseCut = choices.chance(current.responseCut)
     const hangs = choices.chance(0.3)
+    const isForeign = choices.chance(current.foreign)
+    const foreign = () => ({ ...choices.pick(foreignResponses(scheduler.now())), isForeign })
 
     // Lost without a trace, until the client's own time limit, or noticed soon.
     const lose = () => {
@@ -154,7 +186,7 @@ export function createNetwork(
           scheduler.later(`response to ${from}`, current.delay, () => {
             if (scheduler.now() < cutEnd) return lose()
             const isWhole = !isResponseCut || response.body === ''
-            client.answer(response, isWhole)
+            client.answer(isForeign ? foreign() : response, isWhole)
           })
         },
         lose,

@@ -3,10 +3,13 @@ import type { EngineOptions } from './engine.js'
 import type { Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
 import { choicesOf } from './random.js'
+import { ensure } from './violation.js'
 
 const ANSWERS = ['now', 'now', 'now', 'later', 'later', 'never', 'throws', 'nonsense'] as const
 /** In ms: some just before the store gives up, and one just after. */
 const DELAYS = [1, 60, 150.9, 151.1]
+/** In ms: a server that does not answer is given up after 151, and asked again 500 later. */
+const LONGEST_SILENCE = 651
 
 /** A request that waits for the limiter; without an expectation, one that only tries whether it is back. */
 interface Asked {
@@ -27,6 +30,7 @@ export function remoteLimits(
   let isOpen = false
   let isClosed = false
   let asked = 0
+  let askedAt = 0
 
   return {
     rateLimits: { ...limits, consume } as RateLimitStore,
@@ -34,13 +38,16 @@ export function remoteLimits(
       arriving = expected
       const answered = answer()
       // The server was not asked.
-      arriving?.decided(alone)
+      const isAlone = arriving?.decided(alone)
+      const silence = scheduler.now() - askedAt
+      const message = () => `the limiter has not been asked for ${silence} ms`
+      ensure(!isAlone || silence <= LONGEST_SILENCE, 'limits.exact', message)
       arriving = undefined
       return answered
     },
     /** The server has learnt that a request was not counted. */
     degraded(message: string) {
-      if (!message.includes('did not answer')) return refused?.decided(alone)
+      if (!message.includes('did not answer')) return void refused?.decided(alone)
       isOpen = true
       const [oldest] = waiting
       if (oldest) waiting.delete(oldest)
@@ -56,6 +63,7 @@ export function remoteLimits(
     if (isTrial) arriving?.decided(alone)
     const expected = isTrial ? undefined : arriving
     arriving = undefined
+    askedAt = scheduler.now()
     const choices = choicesOf(seed, 'limiter', name, ++asked)
     const how = choices.pick(ANSWERS)
     refused = expected

@@ -99,10 +99,12 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       code === undefined || ((isSaid || isOfClient) && (!rateLimit || isCounted) && isLater)
     // It uses each key for one create.
     const isReused = code === 'idempotency_key_reused'
-    const isUnpaged = !context.options.pagination || !/has no pagination/.test(message)
+    const isForeign = told.some(one => one?.isForeign)
+    const isContract = isForeign || (!context.options.pagination && /no pagination/.test(message))
+    const isBroken = name !== 'ContractError' || isContract
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
     ensure(
-      isRight && isFull && isUnpaged && !isReused,
+      isRight && isFull && isBroken && !isReused,
       'client.answers',
       () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`,
     )

@@ -69,7 +69,7 @@ export function sloppy(context: ActorContext): Actor {
     await response.text()
     const get = (name: string) => response.headers.get(name)
     return {
-      wait: Number(get('retry-after')) * 1_000,
+      wait: (Number(get('retry-after')) || 0) * 1_000,
       reset: Number(get('x-ratelimit-reset')) * 1_000,
       isExhausted: get('x-ratelimit-remaining') === '0',
     }

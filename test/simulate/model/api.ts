@@ -65,8 +65,9 @@ export interface Expectation {
    * The limiter decides, with the counts of this moment.
    *
    * @param by who counts, by default the limits of the model
+   * @returns whether the request counts
    */
-  decided(by?: Counter): void
+  decided(by?: Counter): boolean
   check(response: WireResponse): void
 }
 
@@ -123,10 +124,11 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       let checkBody: ((response: WireResponse) => void) | undefined
       return {
         decided(by: Counter = limits) {
-          if (isUncounted(request)) return
+          if (isUncounted(request)) return false
           told = by.ask(partition, policy, now)
           const call = { request, now, key, failures: before }
           checkBody = told.code || failure ? undefined : expectAnswer(call)
+          return true
         },
         check(response) {
           checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
@@ -294,8 +296,10 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
   function expectCreate(call: Call): (response: WireResponse) => void {
     const { request, now, key } = call
     if (request.isCut) {
-      return ({ status }) =>
-        ensure(status >= 400, 'response.true', () => `half a body was answered with ${status}`)
+      return response => {
+        const { status } = response
+        checkError(request, response, { status, code: HALVES[status] ?? '', words: [] })
+      }
     }
     const { name } = JSON.parse(request.body ?? '') as { name: string }
     const text = animals.get(name)
@@ -405,6 +409,13 @@ function rejectionOf({ code = 'rate_limit_exceeded', limit, window, reset }: Tol
   const until = new Date(Number(reset) * 1_000).toISOString().replace('.000Z', 'Z')
   const why = code === 'api_key_banned' ? 'banned' : `limit of ${limit} requests per ${window}`
   return { status: 429, code, words: [why, `until ${until}`] }
+}
+
+/** By status, what half a body may be answered with. */
+const HALVES: Readonly<Record<number, string>> = {
+  400: 'invalid_request',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
 }
 
 /** RFC 6750 §3: no error code for a request without a bearer token. */
