@@ -84,7 +84,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   /** An error says what some response has said, and when to come again. */
   function explain(error: Partial<RateLimitError> & Error): never {
     const { name, code, status, message, rateLimit, retryAt, retryAfter = 0 } = error
-    const { maxConcurrent, maxQueued } = setting.client
+    const { maxConcurrent, maxQueued, maxRetries, maxWaitMs, waitForBan } = setting.client
     const told = context.sent.map(({ response }) => response)
     const isSaid = told.some(one => one?.status === status && one?.body.includes(`"${code}"`))
     const isOfClient = /`maxWaitMs`|is banned|without an Error body/.test(message)
@@ -102,9 +102,12 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const isForeign = told.some(one => one?.isForeign)
     const isContract = isForeign || (!context.options.pagination && /no pagination/.test(message))
     const isBroken = name !== 'ContractError' || isContract
+    const failed = context.sent.filter(one => !one.isWhole || Number(one.response?.status) >= 408)
+    const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWaitMs
+    const isGivenUp = !mayWait || failed.length > maxRetries
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
     ensure(
-      isRight && isFull && isBroken && !isReused,
+      isRight && isGivenUp && isFull && isBroken && !isReused,
       'client.answers',
       () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`,
     )

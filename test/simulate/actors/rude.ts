@@ -4,7 +4,7 @@ import { bodyOf, targetOf } from './pet-of.js'
 
 /** A client that waits for nothing, retries everything at once, and sends nonsense now and then. */
 export function rude(context: ActorContext): Actor {
-  const { setting, key, random, hasIdempotency } = context
+  const { setting, key, random, hasIdempotency, options } = context
   const fetch = impatient(context)
   let [creates, odd] = [0, Math.floor(random() * 1e6)]
   let reused = { name: '', body: '' }
@@ -47,13 +47,19 @@ export function rude(context: ActorContext): Actor {
     const written = NAMED[creates % NAMED.length]?.(name) ?? name
     const own = isNamed ? { 'idempotency-key': isReused ? reused.name : written } : {}
     if (isNamed && !isReused) reused = { name: written, body }
-    const sent: Sent = ['/pets', { method: 'POST', headers: { ...headers, ...own }, body }]
+    // Where the limit is small, some are exactly as long.
+    const isLongest = options.maxBodyBytes < LONG && creates % 3 === 0
+    const padded = isLongest ? body.padEnd(options.maxBodyBytes) : body
+    const sent: Sent = ['/pets', { method: 'POST', headers: { ...headers, ...own }, body: padded }]
     return isNamed && chance > 0.3 ? [sent, sent] : [sent]
   }
 }
 
 type Headers = Readonly<Record<string, string>>
 type Sent = [target: string, init: RequestInit]
+
+/** In bytes. */
+const LONG = 1_000
 
 /** Ways to write an idempotency key, at its longest too. */
 const NAMED: readonly ((name: string) => string)[] = [
