@@ -13,20 +13,20 @@ import { ancestor } from 'acorn-walk'
 import { createRandom } from '../../dist/test/crash/random.js'
 import { copyBuild, node, planted, simulated } from './plant.mjs'
 
-/** Each with the tests that are its own. */
+/** Each with the tests that are its own, and the worlds of the simulation that have it. */
 const ROOMS = {
-  'src/limits': 'limits',
-  'src/pets': 'pets',
-  'src/protocol': 'protocol',
-  'adapters/http': 'http',
-  'adapters/json-file': 'json-file',
-  'adapters/storage': 'storage',
-  'adapters/sqlite': 'sqlite',
-  'adapters/client': 'client',
-  'adapters/verdict': 'test-double',
-  'adapters/exchanges': 'exchanges',
-  'adapters/judge': 'judge',
-  'adapters/test-double': 'test-double',
+  'src/limits': ['limits', 'file'],
+  'src/pets': ['pets', 'file'],
+  'src/protocol': ['protocol', 'file'],
+  'adapters/http': ['http', 'file'],
+  'adapters/json-file': ['json-file', 'file'],
+  'adapters/storage': ['storage', 'file', 'sqlite'],
+  'adapters/sqlite': ['sqlite', 'sqlite'],
+  'adapters/client': ['client', 'file'],
+  'adapters/verdict': ['test-double', 'file'],
+  'adapters/exchanges': ['exchanges', 'file'],
+  'adapters/judge': ['judge', 'file'],
+  'adapters/test-double': ['test-double', 'file'],
 }
 
 const SWAPPED = {
@@ -85,7 +85,8 @@ console.log(
 async function executed() {
   const counts = join(folder, 'counts')
   process.env.NODE_V8_COVERAGE = counts
-  for (const world of new Set(rooms.map(worldOf))) await simulated(folder, 1, 100_000, world)
+  const worlds = new Set(rooms.flatMap(room => ROOMS[room].slice(1)))
+  for (const world of worlds) await simulated(folder, 1, 100_000, world)
   delete process.env.NODE_V8_COVERAGE
   const scripts = readdirSync(counts).flatMap(
     name => JSON.parse(readFileSync(join(counts, name), 'utf8')).result,
@@ -102,14 +103,10 @@ async function executed() {
   }
 }
 
-function worldOf(room) {
-  return room === 'adapters/sqlite' ? 'sqlite' : 'file'
-}
-
 async function findersOf(room) {
-  const byTests = (await node(folder, ['test/run.mjs', ROOMS[room]])).code !== 0
-  const bySimulation =
-    (await simulated(folder, 1, Number(values.steps), worldOf(room))) !== undefined
+  const [tests, ...worlds] = ROOMS[room]
+  const byTests = (await node(folder, ['test/run.mjs', tests])).code !== 0
+  const bySimulation = await simulated(folder, 1, Number(values.steps), ...worlds)
   if (byTests && bySimulation) return 'both'
   if (byTests) return 'tests'
   return bySimulation ? 'simulation' : 'neither'

@@ -11,7 +11,7 @@ const run = promisify(execFile)
 
 /** In MB, of which a sound program needs a tenth. */
 const MOST_MEMORY = 1_500
-const LONGEST_RUN = 180_000
+const LONGEST_RUN = 300_000
 
 /** It is removed when the process ends. */
 export function copyBuild() {
@@ -38,11 +38,11 @@ export async function planted(folder, file, change, task) {
 }
 
 /**
- * After how many events the simulation finds something with a seed, and the invariant that it names; how it
+ * After how many events the simulation finds something with a seed in some worlds, and the invariant that it names; how it
  * ended if it names none. Undefined if it finds nothing.
  */
-export async function simulated(folder, seed, steps, world) {
-  const asked = ['--seed', seed, '--steps', steps, '--world', world]
+export async function simulated(folder, seed, steps, ...worlds) {
+  const asked = ['--seed', seed, '--steps', steps, ...worlds.flatMap(world => ['--world', world])]
   const program = join(folder, 'dist/test/simulate/run.js')
   const { stdout, code, signal } = await node(folder, [
     `--max-old-space-size=${MOST_MEMORY}`,
