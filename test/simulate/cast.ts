@@ -75,8 +75,8 @@ export function createCast(options: CastOptions) {
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
     const manners = { name, client, note, now: scheduler.now, isSpared: isQuiet, hasClockSteps }
     const log = createLog(scheduler.now)
-    const watchers = known.isPolite ? [reported(watchManners(manners), fail), log] : [log]
-    const fetch = network.fetchFor(actor, watchers)
+    const watchers = known.isPolite ? [watchManners(manners), log] : [log]
+    const fetch = network.fetchFor(actor, reporting(watchers, fail))
     const isJudged = !hasClockSteps && (known.isPolite || known.isJudged)
     const choices = choicesOf(seed, 'actor', name)
     return known.create({
@@ -128,18 +128,20 @@ export function createCast(options: CastOptions) {
 }
 
 /** A client takes a `fetch` that throws for a lost connection: what a watcher finds has to end the world. */
-function reported(watcher: Watcher, fail: (error: unknown) => void): Watcher {
-  const report = (look: () => void) => {
-    try {
-      look()
-    } catch (error) {
-      fail(error)
+function reporting(watchers: readonly Watcher[], fail: (error: unknown) => void): Watcher {
+  const tell = (look: (watcher: Watcher) => void) => {
+    for (const watcher of watchers) {
+      try {
+        look(watcher)
+      } catch (error) {
+        fail(error)
+      }
     }
   }
   return {
-    sent: request => report(() => watcher.sent(request)),
-    received: (...given) => report(() => watcher.received(...given)),
-    failed: (...given) => report(() => watcher.failed(...given)),
+    sent: request => tell(one => one.sent(request)),
+    received: (...given) => tell(one => one.received(...given)),
+    failed: (...given) => tell(one => one.failed(...given)),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Disk } from '../../adapters/storage/disk.js'
 import { type State, statesAfter } from '../crash/power-cut.js'
 import { type SimulatedDisk, simulatedDisk } from '../crash/simulated-disk.js'
+import { createPlannedCalls } from './planned-calls.js'
 import { choicesOf } from './random.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure } from './violation.js'
@@ -34,8 +35,7 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
   let written = 0
   let failed = 0
   let isFull = false
-  let failures: DiskFailure[] = []
-  let alarms: Alarm[] = []
+  const planned = createPlannedCalls<keyof Disk, DiskFailure>()
   const alive = new Set<number>()
   const handles = new Map<unknown, number>()
   const realKill = process.kill
@@ -45,6 +45,7 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
   }
 
   return {
+    ...planned,
     /** The disk as a new process sees it. */
     start(): Disk {
       alive.add(++pids)
@@ -59,22 +60,13 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
       alive.clear()
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
-    /** Calls back before or after the call to the disk of that number and kind, counted from now on. */
-    atCall(left: number, when: Alarm['when'], task: () => void, call: DiskCall = 'any'): void {
-      alarms.push({ call, left, when, task })
-    },
-    /** The next such call fails. */
-    failNext(failure: DiskFailure): void {
-      failures.push(failure)
-    },
     /** Whether every write fails because the disk is full. */
     setFull(full: boolean): void {
       isFull = full
     },
     /** Ends all failures, also those that are still to come. */
     heal(): void {
-      failures = []
-      alarms = []
+      planned.heal()
       isFull = false
     },
     /** How many calls have failed so far. */
@@ -99,25 +91,24 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
   function watched(calls: Disk): Disk {
     return new Proxy(calls, {
       get(_, name: keyof Disk) {
-        if (name === 'pid') return calls.pid
-        const call = calls[name] as (...given: unknown[]) => unknown
-        return name.endsWith('Sync') ? callNow(name, call, calls) : callLater(name, call, calls)
+        if (name === 'writeSync') return writeNow(calls)
+        const call = calls[name]
+        return name === 'pid' || name.endsWith('Sync') ? call : callLater(name, call as Call, calls)
       },
     })
   }
 
-  function callNow(name: keyof Disk, call: Call, { pid }: Disk): Call {
+  /** A dead process goes on in this one, but nothing it does has an effect. */
+  function writeNow({ writeSync, pid }: Disk): Disk['writeSync'] {
     return (...given) => {
-      // A dead process goes on in this one, but nothing it does has an effect.
-      if (!alive.has(pid)) return name === 'writeSync' ? given[3] : call(...given)
-      if (name !== 'writeSync') return call(...given)
-      ring(name, 'before')
+      const name = 'writeSync'
+      if (alive.has(pid)) planned.ring(name, 'before')
       if (!alive.has(pid)) return given[3]
       const failure = failureOf(name)
       const isShort = failure || choicesOf(seed, 'short write', ++writes).chance(0.05)
-      const done = isShort ? shortened(name, given) : given
-      if (!failure || failure.isDone) call(...done)
-      ring(name, 'after')
+      const done = isShort ? half(given) : given
+      if (!failure || failure.isDone) writeSync(...done)
+      end(name)
       if (failure) throw errorOf(failure, name)
       return done[3]
     }
@@ -130,27 +121,22 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
         if (!alive.has(pid)) return
         scheduler.later(`disk ${name}`, latency, () => {
           if (!alive.has(pid)) return
-          ring(name, 'before')
+          planned.ring(name, 'before')
           if (!alive.has(pid)) return
           if (name === 'write') count(given[3] as number)
           const failure = failureOf(name)
-          if (!failure || failure.isDone) {
-            const done = call(...(failure ? shortened(name, given) : given)) as Promise<unknown>
-            if (failure) done.catch(() => {})
-            else done.then(result => resolve(opened(name, given, result, pid)), reject)
+          if (!failure) {
+            call(...given).then(result => resolve(opened(name, given, result, pid)), reject)
+          } else if (failure.isDone) {
+            call(...(name === 'write' ? half(given as Write) : given)).catch(() => {})
           }
           if (failure) reject(errorOf(failure, name))
-          ring(name, 'after')
+          end(name)
         })
       })
   }
 
-  function opened(
-    name: keyof Disk,
-    [file]: readonly unknown[],
-    result: unknown,
-    pid: number,
-  ): unknown {
+  function opened(name: keyof Disk, [file]: unknown[], result: unknown, pid: number): unknown {
     if (name === 'open') handles.set(result, pid)
     if (name === 'close') handles.delete(file)
     return result
@@ -162,45 +148,32 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
     ensure(written <= MOST_WRITTEN, 'memory.bounded', () => `${written} bytes were written`)
   }
 
-  function ring(name: keyof Disk, now: Alarm['when']): void {
-    const met = alarms.filter(({ call }) => call === 'any' || call === name)
-    const due = met.filter(({ left, when }) => left < 0 || (left === 0 && when === now))
-    if (due.length > 0) alarms = alarms.filter(alarm => !due.includes(alarm))
-    if (now === 'after') for (const alarm of met) alarm.left--
-    for (const { task } of due) task()
+  function end(name: keyof Disk): void {
+    planned.ring(name, 'after')
+    planned.count(name)
   }
 
   function failureOf(name: keyof Disk): DiskFailure | undefined {
     if (IN_MEMORY.has(name)) return undefined
     const full: DiskFailure = { call: name, code: 'ENOSPC', isDone: name.startsWith('write') }
-    const next = failures.find(({ call }) => call === 'any' || call === name)
+    const next = planned.takeFailure(({ call }) => call === 'any' || call === name)
     const failure = next ?? (isFull && GROWING.has(name) ? full : undefined)
-    if (next) failures = failures.filter(other => other !== next)
     if (failure) failed++
     return failure
   }
 }
-
-interface Alarm {
-  readonly call: DiskCall
-  readonly when: 'before' | 'after'
-  /** How many calls are still to come before it. */
-  left: number
-  readonly task: () => void
-}
-
-type Call = (...given: unknown[]) => unknown
 
 /** The scheduler gives every call its turn. */
 function atOnce(): number {
   return 0
 }
 
+type Call = (...given: unknown[]) => Promise<unknown>
+type Write = Parameters<Disk['writeSync']>
+
 /** Half of the bytes of a write. */
-function shortened(name: keyof Disk, given: readonly unknown[]): readonly unknown[] {
-  if (!name.startsWith('write')) return given
-  const [file, bytes, offset, length, position] = given
-  return [file, bytes, offset, (Number(length) + 1) >> 1, position]
+function half([file, bytes, offset, length, position]: Write): Write {
+  return [file, bytes, offset, (length + 1) >> 1, position]
 }
 
 function errorOf({ code }: DiskFailure, name: string): Error {

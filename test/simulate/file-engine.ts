@@ -36,6 +36,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let closeRemote: (() => void) | undefined
 
   return {
+    ...machine,
     processes: 1,
     // The protection of the limiter looks at its clock now and then.
     restMs: setting.isRemote ? 1_000 : 0,
@@ -56,11 +57,8 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       const open = machine.handles()
       return open === 0 ? left : [...left, `${open} open files`]
     },
-    atCall: machine.atCall,
     kill: () => ended(machine.kill),
     cutPower: () => ended(machine.cutPower),
-    setFull: machine.setFull,
-    heal: machine.heal,
     failures(what) {
       if (what === 'open') return machine.failures() + refusals
       return closed + (what === 'read' ? 0 : machine.failures())
@@ -70,7 +68,6 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         machine.atCall(calls, 'before', () => machine.failNext(failure), failure.call),
       'second-process': ({ calls, when, call }) => machine.atCall(calls, when, intrude, call),
     },
-    dispose: machine.dispose,
   }
 
   function ended(how: () => void): readonly number[] {

@@ -104,7 +104,7 @@ export function createNetwork(
   return {
     /** A `fetch` for one client. */
     fetchFor:
-      (client: ClientAt, watchers: readonly Watcher[]): typeof fetch =>
+      (client: ClientAt, watcher: Watcher): typeof fetch =>
       (input, init) => {
         const request = readRequest(client, input, init)
         const signal = init?.signal
@@ -117,21 +117,17 @@ export function createNetwork(
             how()
           }
           const fail = (reason: unknown, isGivenUp = false) => {
-            for (const watcher of watchers) watcher.failed(request, isGivenUp)
+            watcher.failed(request, isGivenUp)
             reject(reason)
           }
-          const cut = () => {
-            for (const watcher of watchers) watcher.failed(request)
-          }
-          for (const watcher of watchers) watcher.sent(request)
+          watcher.sent(request)
           signal?.addEventListener('abort', () => end(() => fail(signal.reason, true)))
           exchange(request, {
-            answer: (response, isWhole) => {
+            answer: (response, isWhole) =>
               end(() => {
-                for (const watcher of watchers) watcher.received(request, response, isWhole)
-                resolve(toResponse(response, isWhole, cut))
-              })
-            },
+                watcher.received(request, response, isWhole)
+                resolve(toResponse(response, isWhole, () => watcher.failed(request)))
+              }),
             fail: code => end(() => fail(fetchFailed(code))),
           })
         })

@@ -1,13 +1,12 @@
-import type { Emit } from '../../../src/events.js'
 import type { NewPet, Policy } from '../../../src/index.js'
 import type { Operation } from '../../../src/pets/specification.js'
 import type { WireRequest, WireResponse } from '../network.js'
 import type { Limits, StoreSetting } from '../scenario.js'
 import { ensure, type Invariant, Violation } from '../violation.js'
 import { createEventModel } from './events.js'
-import { createKeyModel, type SavedKeys } from './keys.js'
+import { createKeyModel } from './keys.js'
 import { createLimitModel, type LimitModel, type Told } from './limits.js'
-import { createPetHistory, type PetHistory, type SeenPet } from './pet-history.js'
+import { createPetHistory, type SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
 import {
   type Failure,
@@ -29,47 +28,10 @@ export interface ApiModelOptions {
   readonly note: (what: string) => void
 }
 
-/** What the server must answer, and what it has answered. */
-export interface ApiModel {
-  readonly history: PetHistory
-  readonly limits: LimitModel
-  /** The keys that are valid now. */
-  readonly keys: Map<string, KeyRecord>
-  /** An animal that some client will send. */
-  register(pet: NewPet): void
-  /** What it is stored as; undefined for a name that nobody sends. */
-  textOf(name: string): string | undefined
-  /** The ids that creates of an animal were answered with. */
-  answered(name: string): ReadonlySet<number>
-  /**
-   * A request has arrived.
-   *
-   * @param now the clock of the server
-   */
-  expect(request: WireRequest, now: number): Expectation
-  /** What is under way will never end: the process is dead. */
-  crash(): void
-  /** The process has ended, and with it what it counted. */
-  forgetLimits(): void
-  /** A store has announced something to its host. */
-  readonly announce: Emit
-  /** The idempotency keys that are surely in use, with their animals. */
-  usedKeys(): ReadonlyMap<string, number>
-  saveKeys(): SavedKeys
-  replaceKeys(saved: SavedKeys): void
-}
+export type ApiModel = ReturnType<typeof createApiModel>
 
 /** What one request is answered with. */
-export interface Expectation {
-  /**
-   * The limiter decides, with the counts of this moment.
-   *
-   * @param by who counts, by default the limits of the model
-   * @returns whether the request counts
-   */
-  decided(by?: Counter): boolean
-  check(response: WireResponse): void
-}
+export type Expectation = ReturnType<ApiModel['expect']>
 
 /** Counts of their own, where there are several. */
 export type Counter = Pick<LimitModel, 'ask'>
@@ -87,12 +49,14 @@ interface Call {
   readonly failures: { readonly create: number; readonly read: number }
 }
 
-export function createApiModel(options: ApiModelOptions): ApiModel {
+/** What the server must answer, and what it has answered. */
+export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
   const { pagination, cors, defaultStatus, sunset, deprecatedAt, standardHeaders } = options.options
   const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
   const history = createPetHistory()
   const limits = createLimitModel()
+  /** The keys that are valid now. */
   const keys = new Map<string, KeyRecord>()
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
@@ -105,14 +69,22 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
     history,
     limits,
     keys,
-    register(pet) {
+    /** An animal that some client will send. */
+    register(pet: NewPet): void {
       const status = pet.status ?? defaultStatus ?? undefined
       const { name, categoryId } = pet
       animals.set(name, textOf(status === undefined ? { name, categoryId } : { ...pet, status }))
     },
-    textOf: name => animals.get(name),
-    answered: name => answers.get(name) ?? new Set(),
-    expect(request, now) {
+    /** What it is stored as; undefined for a name that nobody sends. */
+    textOf: (name: string) => animals.get(name),
+    /** The ids that creates of an animal were answered with. */
+    answered: (name: string): ReadonlySet<number> => answers.get(name) ?? new Set(),
+    /**
+     * A request has arrived.
+     *
+     * @param now the clock of the server
+     */
+    expect(request: WireRequest, now: number) {
       const token = tokenOf(request)
       const known = token === undefined ? undefined : keys.get(token)
       const key = known?.expires !== undefined && now >= known.expires ? undefined : known
@@ -123,14 +95,20 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
       let told: Told | undefined
       let checkBody: ((response: WireResponse) => void) | undefined
       return {
-        decided(by: Counter = limits) {
+        /**
+         * The limiter decides, with the counts of this moment.
+         *
+         * @param by who counts, by default the limits of the model
+         * @returns whether the request counts
+         */
+        decided(by: Counter = limits): boolean {
           if (isUncounted(request)) return false
           told = by.ask(partition, policy, now)
           const call = { request, now, key, failures: before }
           checkBody = told.code || failure ? undefined : expectAnswer(call)
           return true
         },
-        check(response) {
+        check(response: WireResponse) {
           checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
           checkExposed(response)
           if (isOutside(request)) return checkError(request, response, failure)
@@ -144,14 +122,16 @@ export function createApiModel(options: ApiModelOptions): ApiModel {
         },
       }
     },
-    crash() {
+    /** What is under way will never end: the process is dead. */
+    crash(): void {
       history.crash()
       used.crash()
     },
-    forgetLimits() {
-      limits.forget()
-    },
+    /** The process has ended, and with it what it counted. */
+    forgetLimits: limits.forget,
+    /** A store has announced something to its host. */
     announce,
+    /** The idempotency keys that are surely in use, with their animals. */
     usedKeys: used.inUse,
     saveKeys: used.save,
     replaceKeys: used.replace,

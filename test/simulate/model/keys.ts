@@ -2,17 +2,6 @@ import { ensure } from '../violation.js'
 
 export type SavedKeys = ReadonlyMap<string, readonly Attempt[]>
 
-/** One create with a key. Each method is an answer, and checks it. */
-export interface KeyUse {
-  /** How often its animal may have been stored, if this create stores it. */
-  readonly most: number
-  stored(id: number): void
-  replayed(id: number): void
-  reused(): void
-  /** It stores nothing, now or later. */
-  refused(): void
-}
-
 /** A create that has stored its animal, or may have. */
 interface Attempt {
   readonly name: string
@@ -46,7 +35,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
      * @param name stands for its animal
      * @param now the clock of the server
      */
-    use(key: string, name: string, now: number): KeyUse {
+    use(key: string, name: string, now: number) {
       for (const attempts of keys.values()) {
         for (const one of attempts) one.isOver ||= now >= one.expiresAt
       }
@@ -87,8 +76,12 @@ export function createKeyModel(ttl: number, onFree: () => void) {
     return { name, expiresAt, turn, isOver: false, isUnderWay: true, id: undefined }
   }
 
-  /** @param known whose animal the key surely named when this create arrived */
-  function answersTo(key: string, own: Attempt, known: Attempt | undefined, now: number): KeyUse {
+  /**
+   * Each method is an answer to the create, and checks it.
+   *
+   * @param known whose animal the key surely named when this create arrived
+   */
+  function answersTo(key: string, own: Attempt, known: Attempt | undefined, now: number) {
     const begun = era
     const holder = () => (known?.isOver ? undefined : known)
     const { name, turn } = own
@@ -100,8 +93,9 @@ export function createKeyModel(ttl: number, onFree: () => void) {
       )
 
     return {
+      /** How often its animal may have been stored, if this create stores it. */
       most: turn,
-      stored(id) {
+      stored(id: number): void {
         own.isUnderWay = false
         // Whether the restore came before or after it is unknown.
         if (era !== begun) return
@@ -115,7 +109,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         const later = keys.get(key)?.filter(one => one.id !== undefined && one.id > id) ?? []
         hold(key, later.length > 0 ? later : [own])
       },
-      replayed(id) {
+      replayed(id: number): void {
         leave(key, own)
         if (era !== begun) return
         const same = possible().filter(one => one.name === name && (one.id ?? id) === id)
@@ -127,7 +121,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         for (const one of same) one.id = id
         hold(key, same)
       },
-      reused() {
+      reused(): void {
         leave(key, own)
         if (era !== begun) return
         const sure = holder()
@@ -138,6 +132,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
           () => `${name} was refused, and its key names no other animal`,
         )
       },
+      /** It stores nothing, now or later. */
       refused: () => leave(key, own),
     }
   }

@@ -8,7 +8,7 @@ export interface SeenPet {
   readonly status?: string | undefined
 }
 
-interface ListQuery {
+export interface ListQuery {
   readonly limit: number
   readonly status?: string | undefined
   readonly after?: number | undefined

@@ -1,4 +1,5 @@
 import { isBusy } from '../../../adapters/sqlite/failures.js'
+import { createPlannedCalls } from '../planned-calls.js'
 
 /** A process with databases open, in the sense of the simulation. */
 export interface Caller {
@@ -25,29 +26,28 @@ const CODES = { BUSY: 5, NOMEM: 7, IOERR: 10, FULL: 13 } as const
 
 /** The calls to the driver of all processes, one after the other. */
 export function createCalls<Process extends Caller>() {
-  let calls = 0
+  const planned = createPlannedCalls<'statement', DriverFailure>()
   let [all, lasting] = [0, 0]
   let isQuiet = false
   let caller: Process | undefined
-  let failures: DriverFailure[] = []
-  let alarms: Alarm[] = []
 
   return {
+    ...planned,
     /** Makes a call, unless it is to fail, or the process dies before it. */
     make<T>(process: Process, call: DriverCall<T>): T {
       if (isQuiet) return call.run()
       refuseDead(process)
-      calls++
       const before = caller
       caller = process
       try {
-        ring('before')
+        planned.ring('statement', 'before')
         refuseDead(process)
         const result = run(call)
-        ring('after')
+        planned.ring('statement', 'after')
         refuseDead(process)
         return result
       } finally {
+        planned.count('statement')
         caller = before
       }
     },
@@ -60,16 +60,6 @@ export function createCalls<Process extends Caller>() {
         isQuiet = false
       }
     },
-    /** Calls back before or after the call of that number, counted from now on. */
-    atCall: (count: number, when: Alarm['when'], task: () => void) =>
-      void alarms.push({ at: calls + count + 1, when, task }),
-    /** The next such call fails. */
-    failNext: (failure: DriverFailure) => void failures.push(failure),
-    /** Ends all failures, also those that are still to come. */
-    heal(): void {
-      failures = []
-      alarms = []
-    },
     /** The process that makes a call now. */
     caller: () => caller,
     /** How many calls have failed, and how many of them for another reason than a lock. */
@@ -77,52 +67,26 @@ export function createCalls<Process extends Caller>() {
   }
 
   function run<T>(call: DriverCall<T>): T {
-    const { run, rollBack } = call
-    const failure = takeFailure(call)
-    if (failure) {
-      count(failure.code)
-      if (failure.code === 'IOERR') rollBack()
-      throw errorOf(failure)
-    }
+    const failure = planned.takeFailure(failure => isMeantFor(call, failure))
     try {
-      return run()
+      if (!failure) return call.run()
+      if (failure.code === 'IOERR') call.rollBack()
+      const errcode = CODES[failure.code]
+      throw Object.assign(new Error(failure.code), { code: 'ERR_SQLITE_ERROR', errcode })
     } catch (error) {
       // Any other error is a mistake in a statement, or in the order of them.
-      if (isBusy(error)) count('BUSY')
-      if (isFull(error)) count('FULL')
+      const isMistake = !failure && !isBusy(error) && !isFull(error)
+      if (!isMistake) all++
+      if (!isMistake && !isBusy(error)) lasting++
       throw error
     }
   }
-
-  function count(code: DriverFailure['code']): void {
-    all++
-    if (code !== 'BUSY') lasting++
-  }
-
-  function takeFailure({ sql, mayWait }: DriverCall<unknown>): DriverFailure | undefined {
-    // It ends the transaction, whatever it returns.
-    if (sql === 'ROLLBACK') return undefined
-    const next = failures.find(
-      ({ statement, code }) =>
-        (statement === 'any' || sql.startsWith(statement)) && (code !== 'BUSY' || mayWait),
-    )
-    if (next) failures = failures.filter(other => other !== next)
-    return next
-  }
-
-  function ring(now: Alarm['when']): void {
-    const isDue = ({ at, when }: Alarm) => at < calls || (at === calls && when === now)
-    const due = alarms.filter(isDue)
-    if (due.length === 0) return
-    alarms = alarms.filter(alarm => !isDue(alarm))
-    for (const { task } of due) task()
-  }
 }
 
-interface Alarm {
-  readonly at: number
-  readonly when: 'before' | 'after'
-  readonly task: () => void
+/** What ends a transaction does so whatever it returns. */
+function isMeantFor({ sql, mayWait }: DriverCall<unknown>, { statement, code }: DriverFailure) {
+  const isNamed = statement === 'any' ? sql !== 'ROLLBACK' : sql.startsWith(statement)
+  return isNamed && (code !== 'BUSY' || mayWait)
 }
 
 export function refuseDead({ isDead }: Caller): void {
@@ -131,8 +95,4 @@ export function refuseDead({ isDead }: Caller): void {
 
 function isFull(error: unknown): boolean {
   return (error as { errcode?: unknown }).errcode === CODES.FULL
-}
-
-function errorOf({ code }: DriverFailure): Error {
-  return Object.assign(new Error(code), { code: 'ERR_SQLITE_ERROR', errcode: CODES[code] })
 }

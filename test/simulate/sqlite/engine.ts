@@ -71,7 +71,7 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
       const beside = [animals, limitsName()].map(name => `${name}-`)
       return files.names().filter(name => beside.some(start => name.startsWith(start)))
     },
-    atCall: calls.atCall,
+    atCall: (count, when, task) => calls.atCall(count, when, task),
     kill(isAll) {
       const dying = calls.caller()
       if (isAll || !dying || machine.living().length <= 1) return endAll(false)
