@@ -1,5 +1,4 @@
 import http, { type Server } from 'node:http'
-import { syncBuiltinESMExports } from 'node:module'
 import { Duplex } from 'node:stream'
 import { listen } from '../../adapters/http/index.js'
 import type { ApiRequest, Store } from '../../src/index.js'
@@ -23,19 +22,11 @@ interface Sent {
   readonly reject: (error: Error) => void
 }
 
-/** A connection as its client sees it. */
+/** What a client has to do with one of its connections. */
 interface Connection {
-  readonly socket: ServerEnd
-  /** In the order in which the responses come. */
-  readonly waiting: Sent[]
-  received: string
-  /** How much has to be received before it is worth looking. */
-  needed: number
-  isSending: boolean
-  isOver: boolean
-  isReading: boolean
-  /** What it reads as soon as it reads. */
-  unread: (() => void) | undefined
+  /** Whether it may send another request before the responses to earlier ones. */
+  isFree(): boolean
+  send(sent: Sent, number: number, choices: Choices): void
 }
 
 /**
@@ -46,19 +37,19 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
   const { seed, scheduler, decide, fail } = options
   const numbered = new Map<string, Sent>()
   const connections = new Map<string, Connection>()
-  const all = new Set<Connection>()
   let requests = 0
   let isOpen = true
   let isDead = false
   const { basePath, maxBodyBytes } = store
-  const { server, listening } = withoutPort(() => listen({ basePath, maxBodyBytes, handle }))
+  const { server, open, listening } = withoutPort(() => listen({ basePath, maxBodyBytes, handle }))
   const { drain } = await listening
 
   return {
     answer: request =>
       new Promise((resolve, reject) => {
         const choices = choicesOf(seed, 'connection', request.from, ++requests)
-        send(connectionFor(request, choices), { request, isTaken: false, resolve, reject }, choices)
+        const connection = connectionFor(request, choices)
+        connection.send({ request, isTaken: false, resolve, reject }, requests, choices)
       }),
     close() {
       isOpen = false
@@ -66,7 +57,7 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
     },
     destroy() {
       isDead = true
-      for (const { socket } of all) socket.destroy()
+      for (const socket of open) socket.destroy()
     },
   }
 
@@ -81,164 +72,148 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
   function connectionFor({ from, address, isCut }: WireRequest, choices: Choices): Connection {
     const known = connections.get(from)
     // Whoever half-closes may be taken for gone: a create that it waits for is not stored then.
-    const isFree = known && !known.isOver && !known.isSending && !isCut
-    if (isFree && choices.chance(0.8)) return known
-    const socket = new ServerEnd(address, {
-      read(bytes, done) {
-        connection.unread = () => {
-          read(connection, bytes.toString('latin1'))
-          done()
-        }
-        readOn(connection)
-      },
-      end: () => end(connection),
-    })
-    const connection: Connection = {
-      ...{ socket, waiting: [], received: '', needed: 0, unread: undefined },
-      ...{ isSending: false, isOver: false, isReading: true },
-    }
+    if (known?.isFree() && !isCut && choices.chance(0.8)) return known
+    const connection = connect(address)
     connections.set(from, connection)
-    all.add(connection)
-    server.emit('connection', socket)
     return connection
   }
 
-  function send(connection: Connection, sent: Sent, choices: Choices): void {
-    const { request } = sent
-    const number = `${requests}`
-    numbered.set(number, sent)
-    connection.waiting.push(sent)
-    connection.isSending = true
-    if (connection.isReading && choices.chance(0.2)) {
-      connection.isReading = false
-      scheduler.later(`reader ${request.from}`, PAUSE, () => {
-        connection.isReading = true
-        readOn(connection)
-      })
-    }
-    const bytes = bytesOf(request, number)
-    const at = choices.pick([0, choices.below(bytes.length)])
-    const pieces = [bytes.subarray(0, at), bytes.subarray(at)].filter(({ length }) => length > 0)
-    push()
+  /** A connection as its client sees it. */
+  function connect(remoteAddress: string): Connection {
+    /** In the order in which the responses come. */
+    const waiting: Sent[] = []
+    let received = ''
+    /** How much has to be received before it is worth looking. */
+    let needed = 0
+    let isSending = false
+    let isOver = false
+    let isReading = true
+    /** What it reads as soon as it reads. */
+    let unread: (() => void) | undefined
+    const socket = new Duplex({
+      highWaterMark: 4_096,
+      read() {},
+      write(bytes: Buffer, _, done) {
+        unread = () => {
+          read(bytes.toString('latin1'))
+          done()
+        }
+        readOn()
+      },
+      final(done) {
+        end()
+        done()
+      },
+      destroy(error, done) {
+        end()
+        done(error)
+      },
+    })
+    server.emit('connection', Object.assign(socket, { remoteAddress }))
+    return { isFree: () => !isOver && !isSending, send }
 
-    function push(): void {
-      const piece = pieces.shift()
-      if (connection.isOver) return
-      connection.socket.push(piece)
-      if (pieces.length > 0) return void scheduler.later(`rest of ${request.from}`, PAUSE, push)
-      if (request.isCut) {
-        connection.socket.push(null)
-        return
+    function send(sent: Sent, number: number, choices: Choices): void {
+      const { request } = sent
+      numbered.set(`${number}`, sent)
+      waiting.push(sent)
+      isSending = true
+      if (isReading && choices.chance(0.2)) {
+        isReading = false
+        scheduler.later(`reader ${request.from}`, PAUSE, () => {
+          isReading = true
+          readOn()
+        })
       }
-      connection.isSending = false
-      sent.isTaken ||= isOpen
-    }
-  }
+      const bytes = bytesOf(request, `${number}`)
+      const at = choices.pick([0, choices.below(bytes.length)])
+      const pieces = [bytes.subarray(0, at), bytes.subarray(at)].filter(({ length }) => length > 0)
+      push()
 
-  function readOn(connection: Connection): void {
-    const { unread } = connection
-    if (!connection.isReading || !unread) return
-    connection.unread = undefined
-    unread()
-  }
-
-  function read(connection: Connection, text: string): void {
-    connection.received += text
-    while (connection.received.length > connection.needed) {
-      const [sent] = connection.waiting
-      const response = sent && responseIn(connection.received, sent.request.method)
-      connection.needed = 0
-      if (!response) return
-      if (response.length > connection.received.length) {
-        connection.needed = response.length - 1
-        return
+      function push(): void {
+        const piece = pieces.shift()
+        if (isOver) return
+        socket.push(piece)
+        if (pieces.length > 0) return void scheduler.later(`rest of ${request.from}`, PAUSE, push)
+        if (request.isCut) return void socket.push(null)
+        isSending = false
+        sent.isTaken ||= isOpen
       }
-      connection.received = connection.received.slice(response.length)
-      connection.waiting.shift()
-      if (response.isLast) connection.isOver = true
-      sent.resolve(response)
     }
-  }
 
-  /** The server sends no more. */
-  function end(connection: Connection): void {
-    connection.isOver = true
-    all.delete(connection)
-    if (!connection.socket.readableEnded) connection.socket.push(null)
-    for (const { isTaken, request, reject } of connection.waiting.splice(0)) {
-      if (isDead) return
-      const { method, target, from } = request
-      const what = `${method} ${target} of ${from}`
-      if (isTaken) fail(new Violation('response.sent', `${what} got no response`))
-      reject(new Error(`${what} was reset`))
+    function readOn(): void {
+      if (!isReading) return
+      const look = unread
+      unread = undefined
+      look?.()
     }
-    if (connection.received !== '' && !isDead) {
-      fail(new Violation('response.sent', `nobody asked for ${connection.received.slice(0, 200)}`))
+
+    function read(text: string): void {
+      received += text
+      while (received.length > needed) {
+        const [sent] = waiting
+        const response = sent && responseIn(received, sent.request.method)
+        needed = 0
+        if (!response) return
+        if (response.length > received.length) {
+          needed = response.length - 1
+          return
+        }
+        received = received.slice(response.length)
+        waiting.shift()
+        if (response.isLast) isOver = true
+        sent.resolve(response)
+      }
     }
-  }
-}
 
-interface ClientEnd {
-  readonly read: (bytes: Buffer, done: () => void) => void
-  readonly end: () => void
-}
-
-/** The end of a connection that the server has. */
-class ServerEnd extends Duplex {
-  readonly remoteAddress: string
-  readonly #client: ClientEnd
-
-  constructor(remoteAddress: string, client: ClientEnd) {
-    super({ highWaterMark: 4_096 })
-    this.remoteAddress = remoteAddress
-    this.#client = client
-  }
-  override _read(): void {}
-  override _write(bytes: Buffer, _: string, done: () => void): void {
-    this.#client.read(bytes, done)
-  }
-  override _final(done: () => void): void {
-    this.#client.end()
-    done()
-  }
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#client.end()
-    done(error)
+    /** The server sends no more. */
+    function end(): void {
+      isOver = true
+      if (!socket.readableEnded) socket.push(null)
+      for (const { isTaken, request, reject } of waiting.splice(0)) {
+        if (isDead) return
+        const { method, target, from } = request
+        const what = `${method} ${target} of ${from}`
+        if (isTaken) fail(new Violation('response.sent', `${what} got no response`))
+        reject(new Error(`${what} was reset`))
+      }
+      if (received !== '' && !isDead) {
+        fail(new Violation('response.sent', `nobody asked for ${received.slice(0, 200)}`))
+      }
+    }
   }
 }
 
 /** What is listened to meanwhile has no port: its connections come by `emit`. */
-function withoutPort<T>(task: () => T): { readonly server: Server; readonly listening: T } {
-  const { createServer } = http
-  let server = createServer()
+function withoutPort<T>(task: () => T) {
+  const { prototype } = http.Server
   const open = new Set<Duplex>()
+  let server: Server | undefined
   let closed = () => {}
   const closeIfIdle = () => open.size === 0 && queueMicrotask(closed)
-  http.createServer = ((options: object) => {
-    server = createServer(options)
-    server.on('connection', socket => {
-      open.add(socket)
-      socket.on('close', () => {
-        open.delete(socket)
-        closeIfIdle()
+  Object.assign(prototype, {
+    listen(this: Server, _port: number, _host: string, done: () => void) {
+      server = Object.assign(this, {
+        address: () => ({ address: '127.0.0.1', port: 80 }),
+        close(done: () => void) {
+          closed = done
+          closeIfIdle()
+        },
       })
-    })
-    return Object.assign(server, {
-      listen: (_port: number, _host: string, done: () => void) => queueMicrotask(done),
-      address: () => ({ address: '127.0.0.1', port: 80 }),
-      close(done: () => void) {
-        closed = done
-        closeIfIdle()
-      },
-    })
-  }) as typeof createServer
-  syncBuiltinESMExports()
+      server.on('connection', socket => {
+        open.add(socket)
+        socket.on('close', () => {
+          open.delete(socket)
+          closeIfIdle()
+        })
+      })
+      queueMicrotask(done)
+    },
+  })
   try {
     const listening = task()
-    return { server, listening }
+    return { server: server as unknown as Server, open, listening }
   } finally {
-    http.createServer = createServer
-    syncBuiltinESMExports()
+    Reflect.deleteProperty(prototype, 'listen')
   }
 }
 
