@@ -1,4 +1,4 @@
-import { judge } from '../../adapters/judge/index.js'
+import { type Finding, judge } from '../../adapters/judge/index.js'
 import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
@@ -106,16 +106,16 @@ export function createCast(options: CastOptions) {
       ...(pagination && { pagination }),
     })
     verdicts.push(() => {
+      const report = judging.report()
       const isForeign = log.requests.some(({ response }) => response?.isForeign)
-      if (log.isOneByOne() && !isForeign)
-        compareVerdicts(name, judging, log.requests, pagination, note)
+      if (log.isOneByOne() && !isForeign) {
+        compareVerdicts(name, judging, report, log.requests, pagination, note)
+      }
       if (!isPolite) return
       // Others may have had a part in a ban: those with another key of the customer, or the network.
-      const unjust = judging
-        .report()
-        .findings.filter(({ allowed, rule }) => !allowed && rule !== 'ban.risked')
-      const text = () => unjust.map(({ rule, seen }) => `${rule}: ${seen}`).join('; ')
-      ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${text()}`)
+      const isUnjust = ({ allowed, rule }: Finding) => !allowed && rule !== 'ban.risked'
+      const unjust = report.findings.filter(isUnjust).map(({ rule, seen }) => `${rule}: ${seen}`)
+      ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${unjust.join('; ')}`)
     })
     return judging.fetch
   }

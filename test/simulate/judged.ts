@@ -35,54 +35,47 @@ export type Log = ReturnType<typeof createLog>
 export function compareVerdicts(
   name: string,
   judging: Judge,
+  report: JudgeReport,
   sent: readonly Sent[],
   pagination: boolean,
   note: (what: string) => void,
 ): void {
-  const report = judging.report()
   const { findings, notes } = report
-  ensureTold(name, judging)
+  ensureTold(name, judging, report)
   for (const finding of [...findings, ...notes]) ensureShown(name, finding, sent)
   ensureCounted(name, report, sent)
   const expected = verdictOn(sent, pagination)
   const found = new Map<string, Set<number>>()
+  const add = (rule: string, { requests }: Finding) =>
+    found.set(rule, new Set([...(found.get(rule) ?? []), ...requests]))
   for (const finding of findings) add(finding.rule, finding)
   for (const finding of notes) add(`${finding.rule} likely`, finding)
+  for (const rule of expected.keys()) note(rule.split(' ')[0] as string)
   for (const rule of new Set([...expected.keys(), ...found.keys()])) {
-    const rules = [...(expected.get(rule) ?? [])].sort((a, b) => a - b)
-    const own = [...(found.get(rule) ?? [])].sort((a, b) => a - b)
-    if (rules.length > 0) note(rule.split(' ')[0] as string)
-    if (rule.startsWith('backoff')) continue
-    const message = () => `${name}: ${rule} is found in ${own}, and broken in ${rules}`
-    ensure(
-      own.every(n => rules.includes(n)),
-      'verdict.just',
-      message,
-    )
-    ensure(own.length === rules.length || own.length >= MOST_SHOWN, 'verdict.sharp', message)
+    if (!rule.startsWith(BACKOFF)) compare(rule, [rule], NONE, MOST_SHOWN)
   }
-  const even = expected.get('backoff.constant') ?? new Set()
-  const runs = expected.get('backoff.constant maybe') ?? new Set()
-  const seen = ['', ' likely'].flatMap(end => [...(found.get(`backoff.constant${end}`) ?? [])])
-  const message = () => `${name}: backoff.constant is found in ${seen}, and broken in ${[...even]}`
-  ensure(
-    seen.every(n => even.has(n) || runs.has(n)),
-    'verdict.just',
-    message,
-  )
-  ensure(
-    [...even].every(n => seen.includes(n) || seen.length >= 20),
-    'verdict.sharp',
-    message,
-  )
+  const runs = expected.get(`${BACKOFF} maybe`) ?? NONE
+  compare(BACKOFF, [BACKOFF, `${BACKOFF} likely`], runs, 20)
 
-  function add(rule: string, { requests }: Finding): void {
-    const numbers = found.get(rule) ?? new Set()
-    for (const n of requests) numbers.add(n)
-    found.set(rule, numbers)
+  /** @param most so many requests are shown at least, if not all */
+  function compare(
+    rule: string,
+    names: readonly string[],
+    possible: ReadonlySet<number>,
+    most: number,
+  ): void {
+    const sure = expected.get(rule) ?? NONE
+    const own = new Set(names.flatMap(name => [...(found.get(name) ?? [])]))
+    const isJust = [...own].every(n => sure.has(n) || possible.has(n))
+    const isSharp = own.size >= most || [...sure].every(n => own.has(n))
+    const message = () => `${name}: ${rule} is found in ${[...own]}, and broken in ${[...sure]}`
+    ensure(isJust, 'verdict.just', message)
+    ensure(isSharp, 'verdict.sharp', message)
   }
 }
 
+const BACKOFF = 'backoff.constant'
+const NONE: ReadonlySet<number> = new Set()
 /** A finding names as many requests. */
 const MOST_SHOWN = 100
 
@@ -109,8 +102,8 @@ function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[])
 }
 
 /** A client that was not polite, or was not judged, fails with all of the report. */
-function ensureTold(name: string, judging: Judge): void {
-  const { ok, requests, decided, unanswered, findings, notes } = judging.report()
+function ensureTold(name: string, judging: Judge, report: JudgeReport): void {
+  const { ok, requests, decided, unanswered, findings, notes } = report
   let told = ''
   try {
     judging.assertPolite()
