@@ -19,14 +19,6 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 const SLOPPY = 'sloppy'
 const KINDS = Object.keys(ACTORS).filter(kind => kind !== SLOPPY)
-const NO_WEATHER = {
-  requestLost: 0,
-  repeated: 0,
-  requestCut: 0,
-  responseLost: 0,
-  responseCut: 0,
-  foreign: 0,
-}
 
 /**
  * A world by its name. Each has some kinds of trouble and lacks others, as all of them at once would
@@ -82,7 +74,6 @@ function settingOf(choices: Choices): Setting {
     }),
     weather: {
       delay: choices.pick(DELAYS),
-      ...NO_WEATHER,
       requestLost: probability(),
       repeated: probability(),
       requestCut: probability(),
@@ -322,27 +313,18 @@ function stepOf(choices: Choices): number {
 function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): object {
   const isSloppy = choices.chance(0.25)
   const actor = choices.pick(actors.filter(({ kind }) => (kind === SLOPPY) === isSloppy)).name
-  const kind = choices.below(100)
-  const call: CallPlan =
-    kind < 55
-      ? { do: 'create', pet: next() }
-      : kind < 75
-        ? listOf(choices)
-        : kind < 90
-          ? { do: 'get', id: choices.below(40) }
-          : kind < 93
-            ? { do: 'all' }
-            : { do: 'odd' }
-  return { kind: 'call', actor, call }
+  return { kind: 'call', actor, call: planOf(choices, choices.below(100), next) }
 }
 
-function listOf(choices: Choices): CallPlan {
-  return {
-    do: 'list',
-    limit: choices.pick([1, 5, 20, 100]),
-    status: choices.pick(KEPT_STATUSES),
-    after: choices.pick([0, 0, choices.below(100)]),
+function planOf(choices: Choices, percent: number, next: () => PetPlan): CallPlan {
+  if (percent < 55) return { do: 'create', pet: next() }
+  if (percent < 75) {
+    const limit = choices.pick([1, 5, 20, 100])
+    const status = choices.pick(KEPT_STATUSES)
+    return { do: 'list', limit, status, after: choices.pick([0, 0, choices.below(100)]) }
   }
+  if (percent < 90) return { do: 'get', id: choices.below(40) }
+  return { do: percent < 93 ? 'all' : 'odd' }
 }
 
 /** What names are made of besides their number. */

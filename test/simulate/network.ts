@@ -24,23 +24,6 @@ export interface WireResponse {
   readonly isForeign?: boolean
 }
 
-/** How likely each mishap is. */
-export interface Weather {
-  readonly delay: Delay
-  /** The request never arrives. */
-  readonly requestLost: number
-  /** It arrives once more, perhaps much later. */
-  readonly repeated: number
-  /** Half of its body arrives. */
-  readonly requestCut: number
-  /** The response never arrives. */
-  readonly responseLost: number
-  /** Half of its body arrives. */
-  readonly responseCut: number
-  /** A proxy answers in its place. */
-  readonly foreign: number
-}
-
 /** Sees what one client does. */
 export interface Watcher {
   /** Before it is sent. */
@@ -54,9 +37,23 @@ export interface Watcher {
 /** Undefined while nobody listens; rejects or stays pending when the process dies. */
 export type Server = (request: WireRequest) => Promise<WireResponse> | undefined
 
-export const QUIET: Weather = {
-  delay: { least: 0.1, most: 5 },
-  ...{ requestLost: 0, repeated: 0, requestCut: 0, responseLost: 0, responseCut: 0, foreign: 0 },
+/** How likely each mishap is. */
+export type Weather = Readonly<typeof QUIET>
+
+const QUIET = {
+  delay: { least: 0.1, most: 5 } satisfies Delay,
+  /** The request never arrives. */
+  requestLost: 0,
+  /** It arrives once more, perhaps much later. */
+  repeated: 0,
+  /** Half of its body arrives. */
+  requestCut: 0,
+  /** The response never arrives. */
+  responseLost: 0,
+  /** Half of its body arrives. */
+  responseCut: 0,
+  /** A proxy answers in its place. */
+  foreign: 0,
 }
 const HTML = { 'content-type': 'text/html' }
 const JSON_TYPE = { 'content-type': 'application/json' }

@@ -1,27 +1,21 @@
 import { createRandom } from '../crash/random.js'
 
-/** Random choices that depend on the words they were made from, and on nothing else. */
-export interface Choices {
-  /** An integer from 0 up to, but not including, the bound. */
-  below(bound: number): number
-  /** From least up to, but not including, most; not an integer. */
-  between(least: number, most: number): number
-  chance(probability: number): boolean
-  pick<T>(from: readonly T[]): T
-}
+export type Choices = ReturnType<typeof choicesOf>
 
 /**
- * The same choices for the same words. Every decision has words of its own, such as a client and the
+ * Random choices that depend on these words, and on nothing else. Every decision has words of its own, such as a client and the
  * number of its request: so leaving out one event does not change what the others meet.
  */
-export function choicesOf(...words: readonly (string | number)[]): Choices {
+export function choicesOf(...words: readonly (string | number)[]) {
   const random = createRandom(hashOf(words.join(' ')))
   const fraction = () => random(2 ** 30) / 2 ** 30
   return {
-    below: bound => Math.floor(fraction() * bound),
-    between: (least, most) => least + fraction() * (most - least),
-    chance: probability => fraction() < probability,
-    pick: from => from[Math.floor(fraction() * from.length)] as never,
+    /** An integer from 0 up to, but not including, the bound. */
+    below: (bound: number) => Math.floor(fraction() * bound),
+    /** From least up to, but not including, most; not an integer. */
+    between: (least: number, most: number) => least + fraction() * (most - least),
+    chance: (probability: number) => fraction() < probability,
+    pick: <T>(from: readonly T[]) => from[Math.floor(fraction() * from.length)] as T,
   }
 }
 

@@ -49,14 +49,17 @@ export const DEFAULTS = {
 } as const
 
 /** Of the options of the client. */
-export const CLIENT_DEFAULTS: ClientSetting = {
+export const CLIENT_DEFAULTS = {
   maxConcurrent: 10,
   maxQueued: 10_000,
+  /** Not of `politeFetch`. */
   waitForBan: false,
   maxRetries: 3,
   maxWaitMs: 120_000,
   timeoutMs: 30_000,
 }
+
+export type ClientSetting = Readonly<typeof CLIENT_DEFAULTS>
 
 /** Only what differs, so that the defaults are those of the package. */
 export function withoutDefaults<T extends object>(options: T, defaults: T): Partial<T> {
@@ -92,16 +95,6 @@ export interface ActorSetting {
   readonly client: ClientSetting
   /** What the limiter knows of it at the beginning, where counts are in memory. */
   readonly used: Usage | null
-}
-
-export interface ClientSetting {
-  readonly maxConcurrent: number
-  readonly maxQueued: number
-  /** Not of `politeFetch`. */
-  readonly waitForBan: boolean
-  readonly maxRetries: number
-  readonly maxWaitMs: number
-  readonly timeoutMs: number
 }
 
 export interface Limits {
@@ -141,19 +134,22 @@ export interface DiskMoment {
 /** What an actor is asked to do. */
 export type CallPlan =
   | { readonly do: 'create'; readonly pet: PetPlan }
-  | {
-      readonly do: 'list'
-      readonly limit: number
-      readonly status: string | null
-      readonly after: number
-    }
+  | ({ readonly do: 'list' } & ListPlan)
   | { readonly do: 'get'; readonly id: number }
   | { readonly do: 'all' }
   | { readonly do: 'odd' }
+
+interface ListPlan {
+  readonly limit: number
+  readonly status: Status | null
+  readonly after: number
+}
+
+type Status = NonNullable<NewPet['status']>
 
 /** As JSON has it: a category beyond 2 ** 53 as text. */
 export interface PetPlan {
   readonly name: string
   readonly categoryId: string
-  readonly status: NewPet['status'] | null
+  readonly status: Status | null
 }

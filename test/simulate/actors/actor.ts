@@ -1,6 +1,5 @@
 import type { ApiModel } from '../model/api.js'
 import type { Sent } from '../model/verdict.js'
-import type { Watcher } from '../network.js'
 import type { ActorSetting, CallPlan, StoreSetting } from '../scenario.js'
 import type { Scheduler } from '../scheduler.js'
 
@@ -39,7 +38,7 @@ export interface ActorKind {
   readonly create: (context: ActorContext) => Actor
 }
 
-export type { CallPlan, Watcher }
+export type { CallPlan }
 
 export const BASE_URL = 'http://store.test/v1'
 

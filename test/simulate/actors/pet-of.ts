@@ -5,7 +5,7 @@ export function petOf({ name, categoryId, status }: PetPlan): NewPet {
   const big = BigInt(categoryId)
   const isSafe = big >= Number.MIN_SAFE_INTEGER && big <= Number.MAX_SAFE_INTEGER
   const pet = { name, categoryId: isSafe ? Number(big) : big }
-  return status === null ? pet : { ...pet, status: status as NonNullable<NewPet['status']> }
+  return status === null ? pet : { ...pet, status: status }
 }
 
 /** The animal as a client sends it. */
@@ -17,7 +17,7 @@ export function bodyOf({ name, categoryId, status }: PetPlan): string {
 export function queryOf(call: Extract<CallPlan, { do: 'list' }>, pagination: boolean) {
   const { limit, status, after } = call
   const query: { -readonly [name in keyof ListPetsQuery]: ListPetsQuery[name] } = { limit }
-  if (status !== null) query.status = status as NonNullable<ListPetsQuery['status']>
+  if (status !== null) query.status = status
   if (pagination && after > 0) query.after = after
   return query
 }
