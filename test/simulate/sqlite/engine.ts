@@ -1,11 +1,6 @@
 import { jsonFileStorage } from '../../../adapters/json-file/index.js'
 import { loadDriver } from '../../../adapters/sqlite/driver.js'
-import {
-  type SqliteRateLimits,
-  type SqliteStorage,
-  sqliteRateLimits,
-  sqliteStorage,
-} from '../../../adapters/sqlite/index.js'
+import { sqliteRateLimits, sqliteStorage } from '../../../adapters/sqlite/index.js'
 import { streamOf } from '../../../adapters/storage/pet-stream.js'
 import { simulatedDisk } from '../../crash/simulated-disk.js'
 import type { Backend, Engine, EngineOptions } from '../engine.js'
@@ -44,12 +39,10 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
     restMs: 1_000,
     async open(number) {
       const process = machine.start(number)
-      try {
-        return await openBackend(process)
-      } catch (error) {
+      return openBackend(process).catch(error => {
         machine.end(process)
         throw error
-      }
+      })
     },
     async copy() {
       const copier = machine.start(COPIER)
@@ -149,19 +142,13 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
         crash = undefined
       },
       content: () => calls.quietly(() => storage.dump()),
-      close: () => close(process, storage, limits),
+      async close() {
+        closed++
+        await storage.close()
+        await limits.close()
+        machine.end(process)
+      },
     }
-  }
-
-  async function close(
-    process: SqliteProcess,
-    storage: SqliteStorage,
-    limits: SqliteRateLimits,
-  ): Promise<void> {
-    closed++
-    await storage.close()
-    await limits.close()
-    machine.end(process)
   }
 
   /** To a JSON file, and from there to another SQLite file. */

@@ -87,13 +87,7 @@ interface WalIndex {
 /** The header of the index of the WAL, which processes share (sqlite.org/walformat.html, §2.1). */
 function readIndex(path: string): WalIndex | undefined {
   if (!fs.existsSync(`${path}-shm`)) return undefined
-  const header = Buffer.alloc(100)
-  const file = fs.openSync(`${path}-shm`, 'r')
-  try {
-    fs.readSync(file, header, 0, header.length, 0)
-  } finally {
-    fs.closeSync(file)
-  }
+  const header = fs.readFileSync(`${path}-shm`)
   // In the byte order of the machine.
   const words = new Uint32Array(header.buffer, header.byteOffset, 25)
   const pageSize = new Uint16Array(header.buffer, header.byteOffset, 8)[7] as number

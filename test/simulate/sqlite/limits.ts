@@ -1,5 +1,5 @@
 import type { SqliteRateLimits } from '../../../adapters/sqlite/index.js'
-import type { Policy, RateLimitStore } from '../../../src/index.js'
+import type { RateLimitStore } from '../../../src/index.js'
 import { isPromise } from '../../../src/lib/async.js'
 import type { Backend } from '../engine.js'
 import { LONGEST_PAUSE } from '../http-door.js'
@@ -33,12 +33,41 @@ const LONGEST_CALL = LIMITS_PATIENCE + PATIENCE + 50 + LONGEST_PAUSE
 
 /** Has the model decide when the limiter does, with the counts that it uses. */
 export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' | 'admit'> {
-  const { process, limits, machine, scheduler, attempt } = options
-  const shared = options.counts.limits
+  const { process, limits, counts, machine, scheduler, attempt } = options
   const [addresses, alone] = [createLimitModel(), createLimitModel()]
   /** When a client was last answered. */
   const ends = new Map<string, number>()
   let arriving: Expectation | undefined
+
+  const consume: RateLimitStore['consume'] = (partition, policy, now) => {
+    const expected = arriving
+    arriving = undefined
+    if (partition.startsWith('addr:')) {
+      expected?.decided(addresses)
+      return limits.consume(partition, policy, now)
+    }
+    const counted = { partition, policy, now }
+    process.asked.add(counted)
+    const begin = { at: scheduler.now(), failures: machine.calls.failures().lasting }
+    const told = <T>(decision: T): T => {
+      decided(counted, counts.limits, expected)
+      return decision
+    }
+    const refused = (error: unknown): never => {
+      const isLate = scheduler.now() - begin.at >= LIMITS_PATIENCE - 1
+      const isExcused = isLate || machine.calls.failures().lasting > begin.failures
+      const { message } = error as Error
+      if (!process.isDead) ensurePrompt(isExcused, () => `not counted: ${message}`)
+      const decide = () => decided(counted, alone, expected)
+      throw Object.assign(new Error(message), { decide }) satisfies NotCounted
+    }
+    try {
+      const answer = limits.consume(partition, policy, now)
+      return isPromise(answer) ? answer.then(told, refused) : told(answer)
+    } catch (error) {
+      return refused(error)
+    }
+  }
 
   return {
     rateLimits: { ...limits, consume },
@@ -52,43 +81,6 @@ export function watchLimits(options: WatchOptions): Pick<Backend, 'rateLimits' |
       ensurePrompt(ms <= LONGEST_CALL, () => `a request took ${Math.round(ms)} ms`)
       return answered
     },
-  }
-
-  function consume(
-    partition: string,
-    policy: Policy,
-    now: number,
-  ): ReturnType<RateLimitStore['consume']> {
-    const expected = arriving
-    arriving = undefined
-    if (partition.startsWith('addr:')) {
-      expected?.decided(addresses)
-      return limits.consume(partition, policy, now)
-    }
-    const counted = { partition, policy, now }
-    process.asked.add(counted)
-    const begin = { at: scheduler.now(), failures: machine.calls.failures().lasting }
-    const refused = (error: unknown): never => {
-      const isLate = scheduler.now() - begin.at >= LIMITS_PATIENCE - 1
-      const isExcused = isLate || machine.calls.failures().lasting > begin.failures
-      const { message } = error as Error
-      if (!process.isDead) ensurePrompt(isExcused, () => `not counted: ${message}`)
-      const decide = () => decided(counted, alone, expected)
-      throw Object.assign(new Error(message), { decide }) satisfies NotCounted
-    }
-    try {
-      const answer = limits.consume(partition, policy, now)
-      if (!isPromise(answer)) {
-        decided(counted, shared, expected)
-        return answer
-      }
-      return answer.then(decision => {
-        decided(counted, shared, expected)
-        return decision
-      }, refused)
-    } catch (error) {
-      return refused(error)
-    }
   }
 
   function decided(counted: Counted, by: Counter, expected: Expectation | undefined): void {

@@ -10,8 +10,6 @@ import { createFiles } from './files.js'
 /** A process with the databases that it has open. */
 export interface SqliteProcess extends Caller {
   readonly number: number
-  /** Of this one only. */
-  readonly name: string
   readonly open: Set<OpenDatabase>
   /** Requests that its limiter has not decided, oldest first. */
   readonly asked: Set<Counted>
@@ -51,7 +49,7 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
   let opener: SqliteProcess | undefined
   let isFull = false
   let longLocks = 0
-  let [cuts, wishes, starts, statements] = [0, 0, 0, 0]
+  let [cuts, wishes, statements] = [0, 0, 0]
   let isInterrupted = false
   const putBack = replaceDriver(() => {
     const process = opener as SqliteProcess
@@ -76,11 +74,7 @@ export function createSqliteMachine(options: SqliteMachineOptions) {
     },
     living: () => [...processes].filter(process => process.open.size > 0),
     start(number: number): SqliteProcess {
-      const process: SqliteProcess = {
-        ...{ number, name: `${number}.${++starts}`, isDead: false },
-        open: new Set(),
-        asked: new Set(),
-      }
+      const process = { number, isDead: false, open: new Set(), asked: new Set() } as SqliteProcess
       processes.add(process)
       return process
     },
