@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { shrink } from './shrink.js'
-import { type Failure, type Result, simulate } from './simulate.js'
+import { type Failure, simulate } from './simulate.js'
 import { SOMETIMES } from './sometimes.js'
 import { INVARIANTS } from './violation.js'
 import { WORLDS, worldOf } from './worlds.js'
@@ -69,7 +69,8 @@ function deadline(seconds: number): () => boolean {
   return () => performance.now() >= end
 }
 
-function report(seed: number, { steps, worlds, digest, counts }: Result): void {
+function report(seed: number, result: Awaited<ReturnType<typeof simulate>>): void {
+  const { steps, worlds, digest, counts } = result
   const seconds = (process.cpuUsage().user / 1e6).toFixed(1)
   console.log(
     `seed ${seed}: ${steps} steps in ${worlds} worlds, digest ${digest}, ${seconds} s of CPU`,

@@ -37,8 +37,8 @@ export type PetHistory = ReturnType<typeof createPetHistory>
  * Deciding that takes exponential time in general. Here ids ascend in the order in which animals become
  * visible, so a state of the store is one number, the highest id, which only grows. An operation sees at
  * least what operations that ended before its begin have seen: the lowest number that explains an answer
- * is the best choice, and each answer is checked once. `linearizable.ts` decides the same by searching, and
- * a test compares the two.
+ * is the best choice, and each answer is checked once. `pet-history.test.ts` compares that with a search
+ * through all orders.
  */
 export function createPetHistory() {
   const creates = new Map<string, Create>()
