@@ -15,16 +15,9 @@ export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting):
   const latest = Math.max(...counts.map(([, { lastSeen }]) => lastSeen))
   const today = Math.floor((latest - SKEW) / DAY) * DAY
   for (const [partition, { lastSeen, bannedUntil }] of counts) {
-    ensure(
-      known.has(customerOf(partition)),
-      'memory.bounded',
-      () => `counts of ${partition} are kept`,
-    )
-    ensure(
-      Math.max(lastSeen, bannedUntil + DAY) >= today,
-      'memory.bounded',
-      () => `counts of ${partition} are kept, last used ${latest - lastSeen} ms ago`,
-    )
+    const message = () => `counts of ${partition} are kept, used ${latest - lastSeen} ms ago`
+    ensure(known.has(customerOf(partition)), 'memory.bounded', message)
+    ensure(Math.max(lastSeen, bannedUntil + DAY) >= today, 'memory.bounded', message)
   }
 }
 
@@ -41,9 +34,6 @@ export function ensureFewKeys(
   const ends = idempotencyKeys.map(({ expiresAt }) => expiresAt)
   const latest = ends.reduce((one, other) => Math.max(one, other), 0) - (idempotencyMs ?? 0)
   const over = ends.filter(end => end <= latest).length
-  ensure(
-    over <= opened + MOST_OVER,
-    'memory.bounded',
-    () => `${over} idempotency keys are kept that are over, and ${opened} were opened`,
-  )
+  const message = () => `${over} idempotency keys are kept that are over, and ${opened} were opened`
+  ensure(over <= opened + MOST_OVER, 'memory.bounded', message)
 }

@@ -93,12 +93,10 @@ function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[])
     unanswered: sent.filter(({ response }) => !response).length,
     decided: sent.filter(isDecision).length,
   }
-  const message = () => `${name}: ${JSON.stringify({ ok, requests, unanswered, decided })}`
-  ensure(
-    JSON.stringify(right) === JSON.stringify({ ok, requests, unanswered, decided }),
-    'verdict.just',
-    () => `${message()} instead of ${JSON.stringify(right)}`,
+  const [told, rules] = [{ ok, requests, unanswered, decided }, right].map(one =>
+    JSON.stringify(one),
   )
+  ensure(told === rules, 'verdict.just', () => `${name}: ${told} instead of ${rules}`)
 }
 
 /** A client that was not polite, or was not judged, fails with all of the report. */
@@ -121,11 +119,8 @@ function ensureTold(name: string, judging: Judge, report: JudgeReport): void {
   const isWhole = !isLost || told.includes(`${unanswered} of ${requests} requests got no response`)
   const isRight = told === '' || (isCounted && isWhole && texts.every(text => told.includes(text)))
   const isDue = (told === '') === (ok && decided > 0)
-  ensure(
-    isRight && isDue,
-    'verdict.just',
-    () => `the report on ${name} should count ${counts}, and says: ${told}`,
-  )
+  const message = () => `the report on ${name} should count ${counts}, and says: ${told}`
+  ensure(isRight && isDue, 'verdict.just', message)
 }
 
 /** What a finding shows is what was sent and answered. */
@@ -151,9 +146,6 @@ function ensureShown(name: string, finding: Finding, sent: readonly Sent[]): voi
   })
   const isFirst = new Date(at).toISOString() === iso && requests.some(n => sent[n - 1]?.at === at)
   const isWhole = shown.length === Math.min(4, requests.length) && /\d|, which is|was/.test(seen)
-  ensure(
-    isRight && isFirst && isProved && isWhole,
-    'verdict.just',
-    () => `${name}: ${JSON.stringify(finding)}`,
-  )
+  const message = () => `${name}: ${JSON.stringify(finding)}`
+  ensure(isRight && isFirst && isProved && isWhole, 'verdict.just', message)
 }

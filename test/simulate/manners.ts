@@ -37,27 +37,18 @@ export function watchManners(options: MannersOptions): Watcher {
   return {
     sent(request) {
       const blockedUntil = blockOf(request)
-      ensure(
-        // Timers have no fractions of a millisecond.
-        now() >= blockedUntil - 1,
-        'client.waits',
-        () => `${name} sends ${Math.round(blockedUntil - now())} ms too early`,
-      )
+      // Timers have no fractions of a millisecond.
+      ensure(now() >= blockedUntil - 1, 'client.waits', () => earlyFor(blockedUntil))
       const reset = exhausted.get(keyOf(request)) ?? Number.NEGATIVE_INFINITY
       // Whatever a client takes from `Date` is late, never early.
-      ensure(
-        now() >= reset || hasClockSteps,
-        'client.waits',
-        () => `${name} sends ${Math.round(reset - now())} ms before Reset, and nothing remained`,
-      )
+      const isReset = now() >= reset || hasClockSteps
+      ensure(isReset, 'client.waits', () => `${earlyFor(reset)} for Reset, and nothing remained`)
       if (request.body !== undefined) checkRepeat(request, request.body)
       inFlight.add(request)
       const count = [...inFlight].filter(one => keyOf(one) === keyOf(request)).length
-      ensure(
-        count <= client.maxConcurrent,
-        'client.waits',
-        () => `${name} has ${count} requests in flight, and may have ${client.maxConcurrent}`,
-      )
+      const { maxConcurrent } = client
+      const message = () => `${name} has ${count} requests in flight, and may have ${maxConcurrent}`
+      ensure(count <= maxConcurrent, 'client.waits', message)
     },
     received(request, response, isWhole) {
       inFlight.delete(request)
@@ -95,27 +86,18 @@ export function watchManners(options: MannersOptions): Watcher {
     if (!before) return
     const { state, until } = before
     note('repeated create')
-    ensure(
-      state !== 'under way' && state !== 'done',
-      'client.repeats',
-      () => `${name} sends a create again that is ${state}`,
-    )
-    ensure(
-      failures <= client.maxRetries,
-      'client.repeats',
-      () => `${name} sends a create again that failed ${failures} times`,
-    )
+    const message = () =>
+      `${name} sends a create again that is ${state}, after ${failures} failures`
+    ensure(state !== 'under way' && state !== 'done', 'client.repeats', message)
+    ensure(failures <= client.maxRetries, 'client.repeats', message)
     if (state === 'rejected') return
-    ensure(
-      request.headers['idempotency-key'] !== undefined,
-      'client.repeats',
-      () => `${name} sends a create without a key again that was ${state}`,
-    )
-    ensure(
-      now() >= until - 1,
-      'client.repeats',
-      () => `${name} sends a create that was ${state} ${Math.round(until - now())} ms too early`,
-    )
+    const hasKey = request.headers['idempotency-key'] !== undefined
+    ensure(hasKey, 'client.repeats', () => `${message()} and without a key`)
+    ensure(now() >= until - 1, 'client.repeats', () => `${message()}: ${earlyFor(until)}`)
+  }
+
+  function earlyFor(end: number): string {
+    return `${name} sends ${Math.round(end - now())} ms too early`
   }
 
   function learn({ body }: WireRequest, state: Attempt['state'], wait: number): void {

@@ -26,11 +26,8 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     async close() {
       for (const one of clients) {
         const { length } = one.snapshot().creates
-        ensure(
-          length === 0,
-          'memory.bounded',
-          () => `${length} creates of ${setting.name} are kept`,
-        )
+        const message = () => `${length} creates of ${setting.name} are kept`
+        ensure(length === 0, 'memory.bounded', message)
         await one.close()
       }
     },
@@ -68,17 +65,13 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     options: CallOptions,
   ): Promise<void> {
     const created = checked(await clientNow().createPet(petOf(pet), options))
-    ensure(
-      created.name === pet.name && model.answered(pet.name).has(created.id),
-      'client.answers',
-      () => `createPet returned ${created.id} ${created.name}`,
-    )
+    const { id, name } = created
+    const isOwn = name === pet.name && model.answered(name).has(id)
+    ensure(isOwn, 'client.answers', () => `createPet returned ${id} ${name}`)
     const creates = context.sent.filter(({ request }) => request.method === 'POST')
-    ensure(
-      creates.every(({ request }) => 'idempotency-key' in request.headers === idempotency),
-      'client.answers',
-      () => `${setting.name} sent a create ${idempotency ? 'without' : 'with'} a key`,
-    )
+    const isRight = creates.every(one => 'idempotency-key' in one.request.headers === idempotency)
+    const message = () => `${setting.name} sent a create ${idempotency ? 'without' : 'with'} a key`
+    ensure(isRight, 'client.answers', message)
   }
 
   /** An error says what some response has said, and when to come again. */
@@ -106,11 +99,8 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWaitMs
     const isGivenUp = !mayWait || failed.length > maxRetries
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
-    ensure(
-      isRight && isGivenUp && isFull && isBroken && !isReused,
-      'client.answers',
-      () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`,
-    )
+    const text = () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`
+    ensure(isRight && isGivenUp && isFull && isBroken && !isReused, 'client.answers', text)
     throw error
   }
 

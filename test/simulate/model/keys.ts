@@ -99,11 +99,8 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         own.isUnderWay = false
         // Whether the restore came before or after it is unknown.
         if (era !== begun) return
-        ensure(
-          !holder(),
-          'response.true',
-          () => `${name} was stored with the key of animal ${known?.id}`,
-        )
+        const message = () => `${name} was stored with the key of animal ${known?.id}`
+        ensure(!holder(), 'response.true', message)
         own.id = id
         if (before.some(one => one.isOver && one.id !== undefined)) onFree()
         const later = keys.get(key)?.filter(one => one.id !== undefined && one.id > id) ?? []
@@ -113,11 +110,8 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         leave(key, own)
         if (era !== begun) return
         const same = possible().filter(one => one.name === name && (one.id ?? id) === id)
-        ensure(
-          same.length > 0 && (holder()?.id ?? id) === id,
-          'response.true',
-          () => `${name} was answered with animal ${id}, which its key does not name`,
-        )
+        const message = () => `${name} was answered with animal ${id}, which its key does not name`
+        ensure(same.length > 0 && (holder()?.id ?? id) === id, 'response.true', message)
         for (const one of same) one.id = id
         hold(key, same)
       },
@@ -126,10 +120,11 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         if (era !== begun) return
         const sure = holder()
         const others = sure ? [sure] : possible()
+        const message = () => `${name} was refused, and its key names no other animal`
         ensure(
           others.some(one => one.name !== name),
           'response.true',
-          () => `${name} was refused, and its key names no other animal`,
+          message,
         )
       },
       /** It stores nothing, now or later. */

@@ -74,11 +74,8 @@ export function createPetHistory() {
       for (const pet of found) learn(pet)
       ensureAscending(found)
       const fresh = found.filter(({ id }) => id >= firstNew).length
-      ensure(
-        nextId === firstNew + fresh,
-        'ids.ascending',
-        () => `next id ${nextId} with ${fresh} animals from ${firstNew} on`,
-      )
+      const message = () => `next id ${nextId} with ${fresh} animals from ${firstNew} on`
+      ensure(nextId === firstNew + fresh, 'ids.ascending', message)
       begin(nextId)
     },
     /**
@@ -139,20 +136,12 @@ export function createPetHistory() {
     return {
       /** @param replayed whether the answer says that it had been stored before */
       stored(pet: SeenPet, replayed = false): void {
-        ensure(
-          pet.name === name && pet.text === text,
-          'response.true',
-          () => `create of ${name} answered with ${pet.text}`,
-        )
+        const message = () => `create of ${name} answered with ${pet.text}`
+        ensure(pet.name === name && pet.text === text, 'response.true', message)
         // It began before a restore or a crash, which may have removed what it stored.
         if (own !== era) return
-        if (!replayed) {
-          ensure(
-            pet.id > since,
-            'reads.linearizable',
-            () => `a create that began after animal ${since} was visible got the id ${pet.id}`,
-          )
-        }
+        const late = () => `a create that began after animal ${since} got the id ${pet.id}`
+        ensure(replayed || pet.id > since, 'reads.linearizable', late)
         learn(pet)
         one.open--
         if (!replayed) one.stored++
@@ -187,11 +176,8 @@ export function createPetHistory() {
         if (own !== era) return
         if (!pet) {
           const missing = pets.get(id)
-          ensure(
-            id > since || (!missing && id < firstNew),
-            'animals.kept',
-            () => `animal ${id} is not found, and ${since} was visible before`,
-          )
+          const message = () => `animal ${id} is not found, and ${since} was visible before`
+          ensure(id > since || (!missing && id < firstNew), 'animals.kept', message)
           return
         }
         ensure(pet.id === id, 'response.true', () => `animal ${pet.id} came for ${id}`)
@@ -220,11 +206,8 @@ export function createPetHistory() {
       if (present.has(id)) continue
       const pet = pets.get(id)
       const isHidden = pet ? status !== undefined && pet.status !== status : id < firstNew
-      ensure(
-        isHidden || (!pet && status !== undefined),
-        'reads.linearizable',
-        () => `a list up to animal ${end} lacks animal ${id}`,
-      )
+      const message = () => `a list up to animal ${end} lacks animal ${id}`
+      ensure(isHidden || (!pet && status !== undefined), 'reads.linearizable', message)
     }
     floor = Math.max(floor, last)
   }
@@ -241,41 +224,27 @@ export function createPetHistory() {
       ensure(false, 'animals.once', () => `animal ${pet.id} was never sent: ${pet.text}`)
       return
     }
-    ensure(
-      pet.text === one.text,
-      'animals.kept',
-      () => `animal ${pet.id} is ${pet.text} instead of ${one.text}`,
-    )
-    ensure(
-      pet.id >= firstNew,
-      'ids.ascending',
-      () => `animal ${pet.id} appears, and all below ${firstNew} were known`,
-    )
-    ensure(
-      pet.id > one.since,
-      'reads.linearizable',
-      () => `animal ${pet.id} was sent after animal ${one.since} was visible`,
-    )
-    pets.set(pet.id, pet)
-    one.ids.add(pet.id)
+    const { id, text } = pet
+    ensure(text === one.text, 'animals.kept', () => `animal ${id} is ${text}, not ${one.text}`)
+    const late = () => `animal ${id} appears, and all below ${firstNew} were known`
+    ensure(id >= firstNew, 'ids.ascending', late)
+    const early = () => `animal ${id} was sent after animal ${one.since} was visible`
+    ensure(id > one.since, 'reads.linearizable', early)
+    pets.set(id, pet)
+    one.ids.add(id)
     ensureCount(pet.name, one)
   }
 
   function ensureCount(name: string, { ids, open, stored, most = stored + open }: Create): void {
-    ensure(
-      ids.size <= most,
-      'animals.once',
-      () => `${name} is stored as ${[...ids].join(' and ')}, ${most} times at most`,
-    )
+    const message = () => `${name} is stored as ${[...ids].join(' and ')}, ${most} times at most`
+    ensure(ids.size <= most, 'animals.once', message)
   }
 }
 
 function ensureSame(known: SeenPet, found: SeenPet | undefined, when: string): void {
-  ensure(
-    found?.text === known.text,
-    'animals.kept',
-    () => `animal ${known.id} was ${known.text}, and is ${found?.text ?? 'missing'} ${when}`,
-  )
+  const { id, text } = known
+  const message = () => `animal ${id} was ${text}, and is ${found?.text ?? 'missing'} ${when}`
+  ensure(found?.text === text, 'animals.kept', message)
 }
 
 function ensureAscending(pets: readonly SeenPet[]): void {
