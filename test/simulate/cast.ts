@@ -107,10 +107,7 @@ export function createCast(options: CastOptions) {
     })
     verdicts.push(() => {
       const report = judging.report()
-      const isForeign = log.requests.some(({ response }) => response?.isForeign)
-      if (log.isOneByOne() && !isForeign) {
-        compareVerdicts(name, judging, report, log.requests, pagination, note)
-      }
+      if (log.isOneByOne()) compareVerdicts(name, judging, report, log.requests, pagination, note)
       if (!isPolite) return
       // Others may have had a part in a ban: those with another key of the customer, or the network.
       const isUnjust = ({ allowed, rule }: Finding) => !allowed && rule !== 'ban.risked'

@@ -13,7 +13,7 @@ import type {
   Setting,
   StoreSetting,
 } from './scenario.js'
-import { DEFAULTS } from './scenario.js'
+import { DEFAULTS, usualBanAfter } from './scenario.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -121,7 +121,8 @@ const PLANS: readonly Limits[] = [
 function limitsOf(choices: Choices): Limits {
   const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])
   const perDay = perMinute * choices.pick([1, 2, 5, 50, 1_000])
-  return { perMinute, perDay, banAfter: choices.pick([1, 2, 5, 10, 30]) }
+  const banAfter = choices.pick([1, 2, 5, 10, 30, usualBanAfter(perMinute)])
+  return { perMinute, perDay, banAfter }
 }
 
 /** When they end: so long ago that they are forgotten, or just not, now, soon, and later than any ban can. */

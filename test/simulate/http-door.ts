@@ -73,7 +73,8 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
     const known = connections.get(from)
     // Whoever half-closes may be taken for gone: a create that it waits for is not stored then.
     if (known?.isFree() && !isCut && choices.chance(0.8)) return known
-    const connection = connect(address)
+    // As a server that listens to IPv6 too sees IPv4.
+    const connection = connect(address.replace(/^\d/, '::ffff:$&'))
     connections.set(from, connection)
     return connection
   }
@@ -194,7 +195,8 @@ function withoutPort<T>(task: () => T) {
     listen(this: Server, _port: number, _host: string, done: () => void) {
       server = Object.assign(this, {
         address: () => ({ address: '127.0.0.1', port: 80 }),
-        close(done: () => void) {
+        close: (done: () => void) => {
+          this.closeIdleConnections()
           closed = done
           closeIfIdle()
         },

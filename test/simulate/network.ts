@@ -77,6 +77,7 @@ function foreignResponses(now: number): readonly Omit<WireResponse, 'isForeign'>
     { status: 404, headers: HTML, body: '<h1>Not Found</h1>' },
     { status: 200, headers: HTML, body: '<h1>Please log in</h1>' },
     { status: 200, headers: JSON_TYPE, body: '{"id":1}' },
+    { status: 200, headers: JSON_TYPE, body: '[{"id":1,' },
     { status: 302, headers: { location: 'http://login.test/' }, body: '' },
   ]
 }

@@ -105,6 +105,11 @@ export interface Limits {
   readonly banAfter: number
 }
 
+/** Of limits that do not say it (README.md of the package). */
+export function usualBanAfter(perMinute: number): number {
+  return Math.max(10, Math.floor(perMinute / 2))
+}
+
 /** Something that happens from outside, at a time in ms since the beginning. */
 export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'call'; readonly actor: string; readonly call: CallPlan }

@@ -13,7 +13,7 @@ import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
-import { DEFAULTS, type Setting, withoutDefaults } from './scenario.js'
+import { DEFAULTS, type Setting, usualBanAfter, withoutDefaults } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
 
@@ -86,7 +86,9 @@ export function createServerLife(options: ServerOptions) {
   let task: Task | undefined
   let tasks = 0
   let requests = 0
-  let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
+  // Of ids that were given before, some may be missing.
+  const nextId = choicesOf(seed, 'first snapshot').pick([1, 7])
+  let saved: Saved = { pets: { pets: [], nextId }, keys: new Map() }
   /**
    * Restores that have not ended, or failed and the disk kept the storage from undoing them: if the process
    * dies before the next change, any of them may have happened, or none.
@@ -449,7 +451,8 @@ function backendOf(place: Place | undefined): Backend {
 }
 
 function apiKeyOf({ id, policy, expires }: KeyRecord): ApiKey {
-  const { plan, ...limits } = policy
+  const { plan, banAfter, ...rates } = policy
+  const limits = banAfter === usualBanAfter(rates.perMinute) ? rates : { ...rates, banAfter }
   return plan ? { id, plan, expires } : { id, plan: 'enterprise', limits, expires }
 }
 

@@ -1,4 +1,5 @@
 import type { Policy, RateLimitSnapshot, Usage } from '../../../src/index.js'
+import { usualBanAfter } from '../scenario.js'
 
 /** What the response to one request says about limits. */
 export interface Told {
@@ -95,7 +96,7 @@ function ask(budget: Budget, policy: Policy, now: number): Told {
       bannedUntil: undefined,
     }
   }
-  const allowed = policy.banAfter ?? Math.max(10, Math.floor(perMinute / 2))
+  const allowed = policy.banAfter ?? usualBanAfter(perMinute)
   if (minute.rejected < allowed) {
     minute.rejected++
     return refusal('rate_limit_exceeded', 0)

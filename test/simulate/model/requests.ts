@@ -153,7 +153,7 @@ function wrongCredential(request: WireRequest): string {
   return authorization.includes(' ') ? 'must have the scheme' : 'a space'
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true
