@@ -3,7 +3,7 @@ import type { EngineOptions } from './engine.js'
 import type { Expectation } from './model/api.js'
 import { createLimitModel } from './model/limits.js'
 import { choicesOf } from './random.js'
-import { ensure } from './violation.js'
+import { Violation } from './violation.js'
 
 const ANSWERS = ['now', 'now', 'now', 'later', 'later', 'never', 'throws', 'nonsense'] as const
 /** In ms: some just before the store gives up, and one just after. */
@@ -18,7 +18,7 @@ interface Asked {
 
 /** Counts on a server that is slow, fails, answers nonsense or not at all: then the process counts by itself. */
 export function remoteLimits(
-  { seed, scheduler, model }: EngineOptions,
+  { seed, scheduler, model, fail }: EngineOptions,
   name: string,
   limits: RateLimitStore,
 ) {
@@ -40,8 +40,9 @@ export function remoteLimits(
       // The server was not asked.
       const isAlone = arriving?.decided(alone)
       const silence = scheduler.now() - askedAt
-      const message = () => `the limiter has not been asked for ${silence} ms`
-      ensure(!isAlone || silence <= LONGEST_SILENCE, 'limits.exact', message)
+      if (isAlone && silence > LONGEST_SILENCE) {
+        fail(new Violation('limits.exact', `the limiter has not been asked for ${silence} ms`))
+      }
       arriving = undefined
       return answered
     },
