@@ -1,6 +1,6 @@
 import type { Usage } from '../../src/index.js'
 import { ACTORS } from './actors/index.js'
-import type { DiskFailure } from './disk.js'
+import type { DiskCall, DiskFailure } from './disk.js'
 import { type Choices, choicesOf } from './random.js'
 import type {
   ActorSetting,
@@ -52,11 +52,9 @@ function settingOf(choices: Choices): Setting {
       const limits = isNarrow ? narrowLimitsOf(choices) : others
       return {
         name: `client ${at + 1}`,
-        ...{
-          kind,
-          limits,
-          used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : null,
-        },
+        kind,
+        limits,
+        used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : null,
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
         // The limits of one whose key has expired are those of its address.
@@ -182,10 +180,8 @@ function eventsOf(choices: Choices, setting: Setting): PlannedEvent[] {
 /** The last compaction is cut off, and the next process has nothing else to do than find what it left. */
 function lastCrash(choices: Choices, at: number): PlannedEvent[] {
   if (choices.chance(0.3)) return []
-  const call = choices.pick(['any', 'fsync', 'rename', 'unlink'] as const)
-  const moment = { call, calls: choices.below(4), when: choices.pick(['before', 'after'] as const) }
   return [
-    { at, kind: 'kill', ...moment },
+    { at, kind: 'kill', ...momentOf(choices, ['any', 'fsync', 'rename', 'unlink'], 4) },
     { at: at + 10_000, kind: 'restart' },
   ]
 }
@@ -210,9 +206,9 @@ type Trouble = (choices: Choices) => object | readonly object[]
 
 function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[] {
   const all: Trouble[] = [
-    some => ({ kind: 'kill', ...momentOf(some) }),
-    some => ({ kind: 'power-cut', ...momentOf(some) }),
-    some => ({ kind: 'power-cut', ...momentOf(some) }),
+    some => ({ kind: 'kill', ...anyMoment(some) }),
+    some => ({ kind: 'power-cut', ...anyMoment(some) }),
+    some => ({ kind: 'power-cut', ...anyMoment(some) }),
     // In the middle of a write.
     some => ({ kind: 'power-cut', call: 'fdatasync', calls: some.below(3), when: 'before' }),
     () => ({ kind: 'restart' }),
@@ -221,7 +217,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     restoreBeforeDeath,
     () => ({ kind: 'swap' }),
     diskFails,
-    some => ({ kind: 'second-process', ...momentOf(some) }),
+    some => ({ kind: 'second-process', ...anyMoment(some) }),
     restartBesideAnother,
     failureBeforeDeath,
     failureBeforeDeath,
@@ -242,15 +238,18 @@ function newKey(choices: Choices, actors: readonly ActorSetting[]): object {
 }
 
 /** Most defects of a storage show between two certain calls, such as a write and its sync. */
-function momentOf(choices: Choices): DiskMoment {
+function anyMoment(choices: Choices): DiskMoment {
   const call = choices.pick(['any', 'any', ...CALLS] as const)
-  return {
-    call,
-    calls: call === 'any' ? choices.pick([0, 1, choices.below(16)]) : choices.below(3),
-    when: choices.pick(['before', 'after'] as const),
-  }
+  const calls = call === 'any' ? choices.pick([0, 1, choices.below(16)]) : choices.below(3)
+  return { call, calls, when: choices.pick(WHEN) }
 }
 
+/** Around one of the next calls, as many as `most`, of one of these kinds. */
+function momentOf(choices: Choices, kinds: readonly DiskCall[], most: number): DiskMoment {
+  return { call: choices.pick(kinds), calls: choices.below(most), when: choices.pick(WHEN) }
+}
+
+const WHEN = ['before', 'after'] as const
 const CALLS = ['writeSync', 'fdatasync', 'fsync', 'rename', 'unlink'] as const
 
 function diskFails(choices: Choices): object {
@@ -275,10 +274,10 @@ function failureBeforeDeath(choices: Choices): readonly object[] {
 function failureBeforePowerCut(choices: Choices): readonly object[] {
   const call = choices.pick([...CALLS, 'ftruncate'] as const)
   const failure: DiskFailure = { call, code: 'EIO', isDone: choices.chance(0.5) }
-  const cut = { kind: 'power-cut', call: choices.pick(['any', 'fdatasync'] as const) }
+  const { calls, ...cut } = momentOf(choices, ['any', 'fdatasync'], 8)
   return [
     { kind: 'disk-fails', failure, calls: 0 },
-    { ...cut, calls: 2 + choices.below(8), when: choices.pick(['before', 'after'] as const) },
+    { kind: 'power-cut', ...cut, calls: 2 + calls },
   ]
 }
 
@@ -290,8 +289,7 @@ function restoreBeforeDeath(choices: Choices): readonly object[] {
 
 /** Another process opens the file while this one gives its lock back, or takes it again. */
 function restartBesideAnother(choices: Choices): readonly object[] {
-  const call = choices.pick(['mkdir', 'readdir', 'rename', 'rmdir', 'unlink'] as const)
-  const moment = { call, calls: choices.below(3), when: choices.pick(['before', 'after'] as const) }
+  const moment = momentOf(choices, ['mkdir', 'readdir', 'rename', 'rmdir', 'unlink'], 3)
   return [
     { kind: choices.pick(['restart', 'kill']), ...moment },
     { kind: 'second-process', ...moment },
