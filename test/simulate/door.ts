@@ -1,7 +1,7 @@
 import { toFetchHandler } from '../../adapters/fetch.js'
 import type { ApiRequest, Store } from '../../src/index.js'
 import { createHttpDoor } from './http-door.js'
-import type { WireRequest, WireResponse } from './network.js'
+import { halfOf, type WireRequest, type WireResponse } from './network.js'
 import type { Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 
@@ -70,11 +70,7 @@ function toRequest({ method, target, headers, body, isCut }: WireRequest): Reque
     const declared = length % 2 === 0 && { 'content-length': String(length) }
     return new Request(url, { method, headers: { ...headers, ...declared }, body })
   }
-  const bytes = new TextEncoder().encode(body)
-  const half = new ReadableStream<Uint8Array>({
-    start: controller => controller.enqueue(bytes.subarray(0, bytes.length >> 1)),
-    pull: controller => controller.error(new TypeError('terminated')),
-  })
+  const half = halfOf(body, () => new TypeError('terminated'))
   const init = { method, headers, body: half, duplex: 'half' } as const
   return new Request(url, init as RequestInit)
 }

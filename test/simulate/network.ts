@@ -118,15 +118,20 @@ export function createNetwork(
             watcher.failed(request, isGivenUp)
             reject(reason)
           }
+          const lose = () => {
+            watcher.failed(request)
+            return fetchError('terminated', 'UND_ERR_SOCKET')
+          }
           watcher.sent(request)
           signal?.addEventListener('abort', () => end(() => fail(signal.reason, true)))
           exchange(request, {
             answer: (response, isWhole) =>
               end(() => {
                 watcher.received(request, response, isWhole)
-                resolve(toResponse(response, isWhole, () => watcher.failed(request)))
+                const { body, ...head } = response
+                resolve(new Response(isWhole ? body || null : halfOf(body, lose), head))
               }),
-            fail: code => end(() => fail(fetchFailed(code))),
+            fail: code => end(() => fail(fetchError('fetch failed', code))),
           })
         })
       },
@@ -224,27 +229,16 @@ function readRequest(
   return { method: init?.method ?? 'GET', target, headers, body, isCut: false, from, address }
 }
 
-function toResponse(
-  { status, headers, body }: WireResponse,
-  isWhole: boolean,
-  fail: () => void,
-): Response {
-  if (isWhole) return new Response(body || null, { status, headers })
+/** Half of a body, after which the connection is lost. */
+export function halfOf(body: string, lose: () => TypeError): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(body)
-  const stream = new ReadableStream<Uint8Array>({
+  return new ReadableStream({
     start: controller => controller.enqueue(bytes.subarray(0, bytes.length >> 1)),
-    pull(controller) {
-      fail()
-      controller.error(new TypeError('terminated', { cause: failure('UND_ERR_SOCKET') }))
-    },
+    pull: controller => controller.error(lose()),
   })
-  return new Response(stream, { status, headers })
 }
 
-function fetchFailed(code: string): TypeError {
-  return new TypeError('fetch failed', { cause: failure(code) })
-}
-
-function failure(code: string): Error {
-  return Object.assign(new Error(code), { code })
+/** As `fetch` of Node rejects. */
+function fetchError(message: string, code: string): TypeError {
+  return new TypeError(message, { cause: Object.assign(new Error(code), { code }) })
 }

@@ -22,7 +22,9 @@ export function queryOf(call: Extract<CallPlan, { do: 'list' }>, pagination: boo
   return query
 }
 
-export function targetOf(call: Extract<CallPlan, { do: 'list' }>): string {
+export function targetOf(call: CallPlan): string {
+  if (call.do === 'get') return `/pets/${call.id}`
+  if (call.do !== 'list') return '/pets'
   const { limit, status, after } = call
   const filter = status === null ? '' : `&status=${status}`
   return `/pets?limit=${limit}${filter}${after > 0 ? `&after=${after}` : ''}`

@@ -31,9 +31,7 @@ export function politeFetchUser(context: ActorContext): Actor {
         const body = bodyOf(call.pet)
         return (await send(`${BASE_URL}/pets`, { method: 'POST', headers, body })).text()
       }
-      const target =
-        call.do === 'list' ? targetOf(call) : call.do === 'get' ? `/pets/${call.id}` : '/pets'
-      return (await send(BASE_URL + target, { headers: authorization })).text()
+      return (await send(BASE_URL + targetOf(call), { headers: authorization })).text()
     },
   }
 

@@ -28,7 +28,7 @@ export function rude(context: ActorContext): Actor {
     const headers = { authorization: `Bearer ${key()}` }
     if (call.do === 'create') return createsOf(bodyOf(call.pet), headers)
     if (call.do === 'list') return [[targetOf(call), { headers }], ...oddRequests(3)]
-    if (call.do === 'get') return [[`/pets/${call.id}`, { headers }]]
+    if (call.do === 'get') return [[targetOf(call), { headers }]]
     if (call.do === 'all') return Array.from({ length: 12 }, () => ['/pets?limit=100', { headers }])
     return oddRequests(8)
   }
