@@ -21,6 +21,7 @@ export interface CastOptions {
   readonly addKey: (id: string, expiresIn?: number | null) => string
   /** Whether nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
+  /** Whether the clock of the server is set, so that Reset may be any instant. */
   readonly hasClockSteps: boolean
   readonly note: (what: string) => void
   readonly trace: (line: string) => void
@@ -29,7 +30,7 @@ export interface CastOptions {
 
 /** Everybody who takes part. */
 export function createCast(options: CastOptions) {
-  const { seed, setting, scheduler, network, model, addKey, isQuiet, note, trace, fail } = options
+  const { seed, setting, scheduler, network, model, addKey, note, trace, fail } = options
   const { hasClockSteps } = options
   const keys = new Map(
     setting.actors.map(({ name, keys, expiresIn }) => [
@@ -70,12 +71,11 @@ export function createCast(options: CastOptions) {
   }
 
   function create(actor: ActorSetting) {
-    const { name, kind, skew, client } = actor
+    const { name, kind, skew } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const manners = { name, client, note, now: scheduler.now, isSpared: isQuiet, hasClockSteps }
     const log = createLog(scheduler.now)
-    const watchers = known.isPolite ? [watchManners(manners), log] : [log]
+    const watchers = known.isPolite ? [watchManners(actor, options), log] : [log]
     const fetch = network.fetchFor(actor, reporting(watchers, fail))
     const isJudged = !hasClockSteps && (known.isPolite || known.isJudged)
     const choices = choicesOf(seed, 'actor', name)

@@ -238,16 +238,12 @@ function responseIn(received: string, method: string) {
   const bodyAt = received.indexOf('\r\n\r\n') + 4
   if (bodyAt < 4) return undefined
   const [line = '', ...fields] = received.slice(0, bodyAt - 4).split('\r\n')
-  const {
-    connection,
-    'keep-alive': _,
-    ...headers
-  } = Object.fromEntries(
-    fields.map(field => {
-      const [name = '', value] = field.split(/: (.*)/s)
-      return [name.toLowerCase(), value]
-    }),
-  ) as Record<string, string>
+  const all: Record<string, string> = {}
+  for (const field of fields) {
+    const [name = '', value = ''] = field.split(/: (.*)/s)
+    all[name.toLowerCase()] = value
+  }
+  const { connection, 'keep-alive': _, ...headers } = all
   const length = bodyAt + (method === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0))
   const body = Buffer.from(received.slice(bodyAt, length), 'latin1').toString()
   const status = Number(line.split(' ')[1])

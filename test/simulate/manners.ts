@@ -1,17 +1,7 @@
+import type { CastOptions } from './cast.js'
 import type { Watcher, WireRequest, WireResponse } from './network.js'
-import type { ClientSetting } from './scenario.js'
+import type { ActorSetting } from './scenario.js'
 import { ensure } from './violation.js'
-
-export interface MannersOptions {
-  readonly name: string
-  readonly client: ClientSetting
-  readonly now: () => number
-  readonly note: (what: string) => void
-  /** Whether nothing in this world gives the server a reason to reject it. */
-  readonly isSpared: boolean
-  /** Whether the clock of the server is set, so that Reset may be any instant. */
-  readonly hasClockSteps: boolean
-}
 
 /** The shortest pause before a retry when no response said how long to wait, in ms. */
 const SHORTEST_PAUSE = 1_000
@@ -26,8 +16,9 @@ interface Attempt {
 }
 
 /** Watches a polite client, by what it can know. */
-export function watchManners(options: MannersOptions): Watcher {
-  const { name, client, now, note, isSpared, hasClockSteps } = options
+export function watchManners({ name, client }: ActorSetting, world: CastOptions): Watcher {
+  const { note, isQuiet, hasClockSteps } = world
+  const { now } = world.scheduler
   const inFlight = new Set<WireRequest>()
   const creates = new Map<string, Attempt>()
   /** By API key: a client of another key starts anew. */
@@ -57,7 +48,7 @@ export function watchManners(options: MannersOptions): Watcher {
       if (isWhole) learnReset(request, response)
       if (response.status !== 429) return
       note('429 for a polite client')
-      ensure(!isSpared, 'client.spared', () => `${name} is rejected: ${response.body}`)
+      ensure(!isQuiet, 'client.spared', () => `${name} is rejected: ${response.body}`)
       blocked.set(keyOf(request), Math.max(blockOf(request), now() + waitOf(response)))
     },
     failed(request) {

@@ -1,5 +1,4 @@
 import { jsonFileStorage } from '../../../adapters/json-file/index.js'
-import { loadDriver } from '../../../adapters/sqlite/driver.js'
 import { sqliteRateLimits, sqliteStorage } from '../../../adapters/sqlite/index.js'
 import { streamOf } from '../../../adapters/storage/pet-stream.js'
 import { simulatedDisk } from '../../crash/simulated-disk.js'
@@ -18,11 +17,10 @@ const NO_PROCESS = 5_000_000
 
 /** Some processes that share a SQLite file for animals and counts, or one for each. */
 export async function createSqliteEngine(options: EngineOptions): Promise<Engine> {
-  const { seed, scheduler, model, setting, note, fail, interrupt } = options
+  const { seed, scheduler, model, setting, note, fail } = options
   const sqlite = setting.sqlite as SqliteSetting
-  const open = loadDriver('SQLite')
   const counts = createCounts(model.limits)
-  const machine = createSqliteMachine({ ...sqlite, seed, scheduler, open, onSync, interrupt })
+  const machine = createSqliteMachine(options, onSync)
   const { files, calls } = machine
   const everyone = Array.from({ length: sqlite.processes }, (_, number) => number)
   let animals = 'pets-1.sqlite'

@@ -1,8 +1,8 @@
-import type { Database } from '../../../adapters/sqlite/driver.js'
+import { type Database, loadDriver } from '../../../adapters/sqlite/driver.js'
 import { isBusy } from '../../../adapters/sqlite/failures.js'
+import type { EngineOptions } from '../engine.js'
 import { choicesOf } from '../random.js'
 import type { SqliteSetting } from '../scenario.js'
-import type { Scheduler } from '../scheduler.js'
 import { type Caller, createCalls, refuseDead } from './calls.js'
 import type { Counted, UsageRows } from './counts.js'
 import { createFiles } from './files.js'
@@ -23,16 +23,6 @@ interface OpenDatabase {
   isInTransaction: boolean
 }
 
-export interface SqliteMachineOptions extends SqliteSetting {
-  readonly seed: string
-  readonly scheduler: Scheduler
-  /** Opens a database with the real driver. */
-  readonly open: (path: string) => Database
-  /** Called after each commit that is synced. */
-  readonly onSync: (name: string) => void
-  readonly interrupt: (process: number) => void
-}
-
 /** The time limit of the storage, in ms. */
 export const PATIENCE = 2_500
 /** No limit, as SQLite counts pages. */
@@ -40,8 +30,11 @@ const NO_LIMIT = 1_073_741_823
 
 export type SqliteMachine = ReturnType<typeof createSqliteMachine>
 
-export function createSqliteMachine(options: SqliteMachineOptions) {
-  const { seed, scheduler, contention, interruption, open, onSync, interrupt } = options
+/** @param onSync called after each commit that is synced */
+export function createSqliteMachine(options: EngineOptions, onSync: (name: string) => void) {
+  const { seed, setting, scheduler, interrupt } = options
+  const { contention, interruption } = setting.sqlite as SqliteSetting
+  const open = loadDriver('SQLite')
   const files = createFiles()
   const calls = createCalls<SqliteProcess>()
   const processes = new Set<SqliteProcess>()
