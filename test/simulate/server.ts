@@ -7,7 +7,7 @@ import {
   type Store,
 } from '../../src/index.js'
 import { createDoor, type Door } from './door.js'
-import type { Backend, Engine } from './engine.js'
+import type { Backend, CreateEngine, Engine, Happenings } from './engine.js'
 import type { ApiModel, Expectation, KeyRecord } from './model/api.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
@@ -21,13 +21,40 @@ export interface ServerOptions {
   readonly seed: string
   readonly setting: Setting
   readonly scheduler: Scheduler
-  readonly engine: Engine
   readonly model: ApiModel
   /** The clock of the machine, which steps. */
   readonly clock: () => number
   readonly note: (what: string) => void
   readonly fail: (error: unknown) => void
   readonly trace: (line: string) => void
+}
+
+/** What the world knows of a server. */
+export interface ServerLife
+  extends Pick<Engine, 'processes' | 'restMs' | 'heal' | 'failures' | 'dispose'> {
+  /** Undefined while nobody listens. */
+  handle(request: WireRequest): Promise<WireResponse> | undefined
+  /** Those of that id before it are removed later. */
+  addKey(id: string, expiresIn?: number | null): string
+  /** What happens to it besides requests. */
+  readonly happenings: Partial<Happenings>
+  /** Resolves once all of it listens. */
+  ready(): Promise<void>
+  /** Closes everything, and looks at what is left. */
+  finish(): Promise<void>
+}
+
+export type CreateServer = (options: ServerOptions) => Promise<ServerLife>
+
+/** A server with that storage. */
+export function withStorage(create: CreateEngine): CreateServer {
+  return async options => {
+    let interrupt = (_process: number) => {}
+    const engine = await create({ ...options, interrupt: process => interrupt(process) })
+    const server = createServerLife(options, engine)
+    interrupt = server.interrupt
+    return server
+  }
 }
 
 /** A place for a process, one after the other. */
@@ -75,8 +102,8 @@ const MOST_INTERRUPTIONS = 200
 const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000, banAfter: 10 }
 
 /** The server through all of its processes: they come back by themselves. */
-export function createServerLife(options: ServerOptions) {
-  const { seed, setting, scheduler, engine, model, clock, note, fail, trace } = options
+function createServerLife(options: ServerOptions, engine: Engine) {
+  const { seed, setting, scheduler, model, clock, note, fail, trace } = options
   const waiting = new Set<() => void>()
   const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
     ...{ number, life: 0, isOpen: false, running: undefined, door: undefined },
@@ -100,27 +127,38 @@ export function createServerLife(options: ServerOptions) {
   for (const place of places) startLater(place)
 
   return {
-    /** Undefined while no process listens. */
+    ...engine,
     handle(request: WireRequest): Promise<WireResponse> | undefined {
       const running = places.filter(place => place.running)
       if (running.length === 0) return undefined
       const place = choicesOf(seed, 'process', ++requests).pick(running)
       return place.running?.serve(request)
     },
-    // New processes are started soon. Whether a restore has happened is seen when everything is opened again.
-    kill: () => died(engine.kill(task?.name === 'restore')),
-    cutPower: () => died(engine.cutPower()),
-    // What the host does with its own store. They do nothing while there is none.
-    restart: () => host('restart', onePlace(), restart),
-    snapshot: () => host('snapshot', onePlace(), snapshot),
-    restore: () => host('restore', onePlace(), restore),
-    swap: () => host('swap', places, swap),
+    happenings: {
+      ...engine.happenings,
+      kill: ({ calls, when, call }) => engine.atCall(calls, when, kill, call),
+      'power-cut': ({ calls, when, call }) =>
+        engine.atCall(calls, when, () => died(engine.cutPower()), call),
+      'disk-full'({ ms }) {
+        engine.setFull(true)
+        scheduler.after('disk is free', ms, () => engine.setFull(false))
+      },
+      // What the host does with its own store. They do nothing while there is none.
+      restart: () => host('restart', onePlace(), restart),
+      snapshot: () => host('snapshot', onePlace(), snapshot),
+      restore: () => host('restore', onePlace(), restore),
+      swap: () => host('swap', places, swap),
+    } as Partial<Happenings>,
     addKey,
     interrupt,
-    /** Resolves once all processes listen. */
     ready: () =>
       isReady() ? Promise.resolve() : new Promise<void>(resolve => waiting.add(resolve)),
     finish,
+  }
+
+  /** New processes are started soon. Whether a restore has happened is seen when everything is opened again. */
+  function kill(): void {
+    died(engine.kill(task?.name === 'restore'))
   }
 
   function isReady(): boolean {
@@ -400,7 +438,6 @@ export function createServerLife(options: ServerOptions) {
     )
   }
 
-  /** Those of that id before it are removed later. */
   function addKey(id: string, expiresIn: number | null = null): string {
     const key = `key-${++keys}-of-${id.replaceAll(/[ #]+/g, '-')}`
     const expires = expiresIn === null ? undefined : clock() + expiresIn
@@ -424,7 +461,7 @@ export function createServerLife(options: ServerOptions) {
     return setting.hashesKeys ? `sha256:${sha256(key)}` : key
   }
 
-  /** Closes the last processes, opens what they left, and looks at the folder. */
+  /** Also opens what the last processes left, and looks at the folder. */
   async function finish(): Promise<void> {
     for (const place of places) await close(place)
     const [place] = places as [Place]

@@ -1,5 +1,5 @@
 import { createCast } from './cast.js'
-import type { CreateEngine, Engine, Happenings } from './engine.js'
+import type { Happenings } from './engine.js'
 import { virtualGlobals } from './globals.js'
 import { type ApiModel, createApiModel } from './model/api.js'
 import { createNetwork } from './network.js'
@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.js'
 import { choicesOf } from './random.js'
 import type { PlannedEvent, Scenario, Setting } from './scenario.js'
 import { createScheduler, settled } from './scheduler.js'
-import { createServerLife } from './server.js'
+import type { CreateServer, ServerLife } from './server.js'
 import { createTrace } from './trace.js'
 import { ensure, type Invariant, Violation } from './violation.js'
 import { warmUp } from './warm-up.js'
@@ -21,14 +21,14 @@ const UNCAUGHT = ['unhandledRejection', 'uncaughtException']
 const TIMERS = ['timer', 'sleep', 'time limit', 'turn of the loop']
 
 /** Runs a world to its end, or until an invariant does not hold. */
-export async function runWorld(scenario: Scenario, create: CreateEngine): Promise<Outcome> {
+export async function runWorld(scenario: Scenario, create: CreateServer): Promise<Outcome> {
   await warmUp()
   const { seed, setting } = scenario
   const scheduler = createScheduler(seed, setting.begin)
   const trace = createTrace(scheduler.now, setting.begin)
   const counts: Record<string, number> = {}
   let violation: Violation | undefined
-  let engine: Engine | undefined
+  let server: ServerLife | undefined
   const chance = choicesOf(seed, 'Math.random')
   const putBack = virtualGlobals(scheduler, () => chance.between(0, 1))
   for (const name of UNCAUGHT) process.on(name, fail)
@@ -36,23 +36,20 @@ export async function runWorld(scenario: Scenario, create: CreateEngine): Promis
   try {
     const model = createApiModel({
       ...setting,
-      failures: what => engine?.failures(what) ?? 0,
+      failures: what => server?.failures(what) ?? 0,
       note,
     })
-    let interrupt = (_process: number) => {}
-    const given = { seed, setting, scheduler, model, note, fail }
-    engine = await create({ ...given, interrupt: process => interrupt(process) })
     const stage = { scheduler, trace: trace.add, note, fail, next }
-    const world = createWorld(scenario, stage, engine, model)
-    interrupt = world.interrupt
-    await world.settle()
+    const clock = createClock(scheduler.now)
+    server = await create({ ...stage, seed, setting, model, clock: clock.now })
+    await createWorld(scenario, stage, server, model, clock).settle()
     const left = listenersOf(process)
     ensure(left === listeners, 'memory.bounded', () => `listeners were ${listeners}, are ${left}`)
   } catch (error) {
     fail(error)
   } finally {
     for (const name of UNCAUGHT) process.off(name, fail)
-    engine?.dispose()
+    server?.dispose()
     putBack()
   }
   const steps = scheduler.steps()
@@ -89,13 +86,11 @@ interface Stage {
 function createWorld(
   { seed, setting, events }: Scenario,
   stage: Stage,
-  engine: Engine,
+  server: ServerLife,
   model: ApiModel,
+  clock: ReturnType<typeof createClock>,
 ) {
   const { scheduler, next } = stage
-  let offset = 0
-  const clock = () => Math.floor(scheduler.now() + offset)
-  const server = createServerLife({ ...stage, seed, setting, engine, model, clock })
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet =
     isCalm(setting) && isUnused(setting) && events.every(({ kind }) => kind === 'call')
@@ -105,20 +100,10 @@ function createWorld(
   const cast = createCast({ ...stage, ...known, seed, setting, network, model, addKey })
   const happenings: Partial<Happenings> = {
     call: ({ actor, call }) => cast.call(actor, call),
-    kill: ({ calls, when, call }) => engine.atCall(calls, when, server.kill, call),
-    'power-cut': ({ calls, when, call }) => engine.atCall(calls, when, server.cutPower, call),
-    'disk-full'({ ms }) {
-      engine.setFull(true)
-      scheduler.after('disk is free', ms, () => engine.setFull(false))
-    },
     'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
-    'clock-step': ({ ms }) => stepClock(ms),
+    'clock-step': ({ ms }) => clock.step(ms),
     'new-key': ({ actor, expiresIn }) => cast.renewKey(actor, expiresIn),
-    restart: server.restart,
-    snapshot: server.snapshot,
-    restore: server.restore,
-    swap: server.swap,
-    ...engine.happenings,
+    ...server.happenings,
   }
   let coming = events.length
   for (const event of events) {
@@ -128,19 +113,13 @@ function createWorld(
       happen?.(event)
     })
   }
-  return { settle, interrupt: server.interrupt }
-
-  /** Back within a day only: over midnight, counts of yesterday may be gone or not. */
-  function stepClock(ms: number): void {
-    const day = (instant: number) => Math.floor(instant / DAY)
-    if (ms > 0 || day(clock() + ms) === day(clock() - 60_000)) offset += ms
-  }
+  return { settle }
 
   /** All events happen; then everything works again, all calls end, and the file is as it should be. */
   async function settle(): Promise<void> {
     await settled()
     while (coming > 0) if (!(await next())) return
-    engine.heal()
+    server.heal()
     network.heal()
     let isReady = false
     void server.ready().then(() => {
@@ -150,7 +129,7 @@ function createWorld(
     if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
     if (!(await rest())) return
     // A process may be about to compact its file.
-    ensureFewTimers(engine.processes, 'all calls have ended')
+    ensureFewTimers(server.processes, 'all calls have ended')
     let isClosed = false
     cast.close().then(() => {
       isClosed = true
@@ -177,9 +156,9 @@ function createWorld(
 
   /** Short timers that nothing stops end by themselves. */
   async function rest(): Promise<boolean> {
-    if (engine.restMs === 0) return true
+    if (server.restMs === 0) return true
     let isOver = false
-    scheduler.after('rest', engine.restMs, () => {
+    scheduler.after('rest', server.restMs, () => {
       isOver = true
     })
     return until(
@@ -205,6 +184,20 @@ function createWorld(
       ensure(isOver() || (!isLate && scheduler.waiting() > 0), invariant, message)
     }
     return true
+  }
+}
+
+/** The clock of the machine, which steps. */
+function createClock(real: () => number) {
+  let offset = 0
+  const now = () => Math.floor(real() + offset)
+  return {
+    now,
+    /** Back within a day only: over midnight, counts of yesterday may be gone or not. */
+    step(ms: number): void {
+      const day = (instant: number) => Math.floor(instant / DAY)
+      if (ms > 0 || day(now() + ms) === day(now() - 60_000)) offset += ms
+    },
   }
 }
 

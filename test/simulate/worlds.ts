@@ -3,6 +3,7 @@ import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
 import type { Outcome } from './outcome.js'
 import type { Scenario } from './scenario.js'
+import { withStorage } from './server.js'
 import { createSqliteEngine } from './sqlite/engine.js'
 import { sqliteScenarioOf } from './sqlite/generate.js'
 import { runWorld } from './world.js'
@@ -23,10 +24,13 @@ export interface WorldKind {
 }
 
 export const WORLDS: Readonly<Record<string, WorldKind>> = {
-  file: { plan: scenarioOf, run: plan => runWorld(plan as Scenario, createFileEngine) },
+  file: {
+    plan: scenarioOf,
+    run: plan => runWorld(plan as Scenario, withStorage(createFileEngine)),
+  },
   sqlite: {
     plan: sqliteScenarioOf,
-    run: plan => runWorld(plan as Scenario, createSqliteEngine),
+    run: plan => runWorld(plan as Scenario, withStorage(createSqliteEngine)),
     missing: withoutSqlite,
   },
 }
