@@ -148,7 +148,7 @@ type Fetch = typeof globalThis.fetch
  * Anybody may break these. The host may remove a key while a request is on its way; and calls that give up
  * on a server that is down, one after the other, look like retries at one pace.
  */
-const ALLOWED: readonly RuleId[] = [
+export const ALLOWED: readonly RuleId[] = [
   'deprecated.called',
   'name.unknown',
   'key.refused',

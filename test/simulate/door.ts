@@ -51,13 +51,13 @@ async function readAnswer(store: Store, request: WireRequest): Promise<WireRespo
   return { status, headers: lowerCase(Object.entries(own)), body: text }
 }
 
-async function readResponse(answering: Promise<Response>): Promise<WireResponse> {
+export async function readResponse(answering: Promise<Response>): Promise<WireResponse> {
   const response = await answering
   const { status, headers } = response
   return { status, headers: lowerCase(headers), body: await response.text() }
 }
 
-function lowerCase(headers: Iterable<[string, string]>): Record<string, string> {
+export function lowerCase(headers: Iterable<[string, string]>): Record<string, string> {
   return Object.fromEntries([...headers].map(([name, value]) => [name.toLowerCase(), value]))
 }
 

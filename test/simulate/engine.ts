@@ -44,7 +44,9 @@ export interface Engine {
 }
 
 export type Happenings = {
-  readonly [Kind in PlannedEvent['kind']]: (event: Extract<PlannedEvent, { kind: Kind }>) => void
+  readonly [Kind in PlannedEvent['kind']]: (
+    event: Extract<PlannedEvent, { kind: Kind }>,
+  ) => void | Promise<void>
 }
 
 /** What one process has open. */

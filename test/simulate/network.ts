@@ -20,8 +20,10 @@ export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** A proxy has answered, in place of the server. */
+  /** A proxy has answered, in place of the server, or a fault has halved the body. */
   readonly isForeign?: boolean
+  /** The connection ends after half of the body. */
+  readonly isCut?: boolean
 }
 
 /** Sees what one client does. */
@@ -40,7 +42,7 @@ export type Server = (request: WireRequest) => Promise<WireResponse> | undefined
 /** How likely each mishap is. */
 export type Weather = Readonly<typeof QUIET>
 
-const QUIET = {
+export const QUIET = {
   delay: { least: 0.1, most: 5 } satisfies Delay,
   /** The request never arrives. */
   requestLost: 0,
@@ -184,7 +186,8 @@ export function createNetwork(
           if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
           scheduler.later(`response to ${from}`, current.delay, () => {
             if (scheduler.now() < cutEnd) return lose()
-            const isWhole = !isResponseCut || response.body === ''
+            const isHalf = isResponseCut || response.isCut
+            const isWhole = !isHalf || response.body === ''
             client.answer(isForeign ? foreign() : response, isWhole)
           })
         },

@@ -1,3 +1,4 @@
+import type { Fault } from '../../adapters/test-double/index.js'
 import type { NewPet, Usage } from '../../src/index.js'
 import type { StoreSettings } from '../../src/store.js'
 import type { DiskCall, DiskFailure } from './disk.js'
@@ -32,6 +33,8 @@ export interface Setting {
   readonly diskMs: number
   /** Only in a world with SQLite. */
   readonly sqlite?: SqliteSetting
+  /** Only in a world with a test double. */
+  readonly double?: DoubleSetting
 }
 
 /** Options of the store. Those with their defaults are not given to it. */
@@ -76,6 +79,13 @@ export interface SqliteSetting {
   readonly contention: number
   /** How likely another process handles a whole request between two statements of one. */
   readonly interruption: number
+}
+
+export interface DoubleSetting {
+  /** How many exchanges its journal keeps. */
+  readonly journal: number
+  /** Whether it sees all that its clients do, and when. */
+  readonly isJudged: boolean
 }
 
 export interface ActorSetting {
@@ -126,6 +136,10 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }
   | { readonly kind: 'clock-step'; readonly ms: number }
+  | { readonly kind: 'arm'; readonly fault: Fault }
+  | { readonly kind: 'seed'; readonly pet: PetPlan }
+  | { readonly kind: 'run'; readonly ms: number }
+  | { readonly kind: 'reset' | 'look' | 'clear-faults' | 'clear-requests' }
   | { readonly kind: 'new-key'; readonly actor: string; readonly expiresIn: number | null }
 )
 

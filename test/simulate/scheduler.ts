@@ -10,7 +10,8 @@ export type Cancel = () => void
 interface Entry {
   readonly at: number
   readonly name: string
-  readonly task: () => void
+  /** What it returns is waited for: it may need real time. */
+  readonly task: () => unknown
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>
@@ -35,7 +36,7 @@ export function createScheduler(seed: string, start: number) {
      * Has something happen after a random delay. The delay depends on the seed, the name, and how many
      * events had that name before.
      */
-    later(name: string, { least, most }: Delay, task: () => void): Cancel {
+    later(name: string, { least, most }: Delay, task: Entry['task']): Cancel {
       const count = (counts.get(name) ?? 0) + 1
       counts.set(name, count)
       return add(name, choicesOf(seed, name, count).between(least, most), task)
@@ -48,7 +49,7 @@ export function createScheduler(seed: string, start: number) {
       if (!entry) return undefined
       now = Math.max(now, entry.at)
       steps++
-      entry.task()
+      await entry.task()
       await settled()
       return entry.name
     },
@@ -58,7 +59,7 @@ export function createScheduler(seed: string, start: number) {
     names: () => queue.map(({ name }) => name),
   }
 
-  function add(name: string, ms: number, task: () => void): Cancel {
+  function add(name: string, ms: number, task: Entry['task']): Cancel {
     const entry: Entry = { at: now + Math.max(0, ms), name, task }
     let [low, high] = [0, queue.length]
     while (low < high) {

@@ -8,9 +8,10 @@ import {
 } from '../../src/index.js'
 import { createDoor, type Door } from './door.js'
 import type { Backend, CreateEngine, Engine, Happenings } from './engine.js'
-import type { ApiModel, Expectation, KeyRecord } from './model/api.js'
+import type { ApiModel, Expectation } from './model/api.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
+import type { KeyRecord } from './model/state.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
 import { DEFAULTS, type Setting, usualBanAfter, withoutDefaults } from './scenario.js'
@@ -92,7 +93,7 @@ interface Task {
 }
 
 /** How long a supervisor takes to start a process again. */
-const START = { least: 1, most: 2_000 }
+export const START = { least: 1, most: 2_000 }
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000
 /** Sends requests between two statements of another process; the name is also its key. */
@@ -219,24 +220,16 @@ function createServerLife(options: ServerOptions, engine: Engine) {
   }
 
   async function open(place: Place): Promise<Process> {
-    const own = place.life
+    const life = place.life
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
-    const { idempotencyMs, anonymous } = setting
-    const store = createStore({
-      ...withoutDefaults(setting.options, DEFAULTS),
-      ...{ storage, clock, rateLimits, ...(anonymous && { plans: { anonymous } }) },
-      ...(setting.hashesKeys && { sha256 }),
-      apiKeys: Object.fromEntries(
-        [...model.keys].map(([key, record]) => [nameOf(key), apiKeyOf(record)]),
-      ),
-      idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
-    })
+    const own = { storage, clock, rateLimits }
+    const store = createStore({ ...storeOptions(setting, model.keys), ...own })
     store.events.on('*', model.announce)
     const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
     const [through, now] = [await serve(setting.door), await serve('handle')]
     const process = { store, backend, serve: through.serve, serveNow: now.serve }
-    if (own !== place.life) return process
+    if (life !== place.life) return process
     place.door = through.door
     const isFirst = isFresh
     isFresh = false
@@ -439,26 +432,18 @@ function createServerLife(options: ServerOptions, engine: Engine) {
   }
 
   function addKey(id: string, expiresIn: number | null = null): string {
-    const key = `key-${++keys}-of-${id.replaceAll(/[ #]+/g, '-')}`
-    const expires = expiresIn === null ? undefined : clock() + expiresIn
     const old = [...model.keys].filter(([, record]) => record.id === id)
-    const limits = setting.actors.find(({ name }) => name === customerOf(id))?.limits
-    if (!limits) throw new Error(`Nobody is called ${id}`)
-    const record = { id, policy: limits, expires }
+    const [key, record] = newKey(++keys, id, expiresIn, options)
     model.keys.set(key, record)
-    for (const { running } of places) running?.store.apiKeys.add(nameOf(key), apiKeyOf(record))
+    const [name, apiKey] = apiKeyOf(key, record, setting)
+    for (const { running } of places) running?.store.apiKeys.add(name, apiKey)
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.keys.delete(other)
-        for (const { running } of places) running?.store.apiKeys.remove(nameOf(other))
+        for (const { running } of places) running?.store.apiKeys.remove(nameOf(other, setting))
       })
     }
     return key
-  }
-
-  /** As the store is given a key: some hosts know only the digests. */
-  function nameOf(key: string): string {
-    return setting.hashesKeys ? `sha256:${sha256(key)}` : key
   }
 
   /** Also opens what the last processes left, and looks at the folder. */
@@ -487,10 +472,45 @@ function backendOf(place: Place | undefined): Backend {
   return place.running.backend
 }
 
-function apiKeyOf({ id, policy, expires }: KeyRecord): ApiKey {
+/** What all servers are given. */
+export function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
+  const { options, idempotencyMs, anonymous, hashesKeys } = setting
+  return {
+    ...withoutDefaults(options, DEFAULTS),
+    ...(anonymous && { plans: { anonymous } }),
+    ...(hashesKeys && { sha256 }),
+    apiKeys: Object.fromEntries([...keys].map(([key, record]) => apiKeyOf(key, record, setting))),
+    idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
+  }
+}
+
+export function newKey(
+  number: number,
+  id: string,
+  expiresIn: number | null,
+  { setting, clock }: Pick<ServerOptions, 'setting' | 'clock'>,
+): [key: string, record: KeyRecord] {
+  const policy = setting.actors.find(({ name }) => name === customerOf(id))?.limits
+  if (!policy) throw new Error(`Nobody is called ${id}`)
+  const expires = expiresIn === null ? undefined : clock() + expiresIn
+  return [`key-${number}-of-${id.replaceAll(/[ #]+/g, '-')}`, { id, policy, expires }]
+}
+
+/** What a store is given. */
+export function apiKeyOf(
+  key: string,
+  { id, policy, expires }: KeyRecord,
+  setting: Setting,
+): [name: string, apiKey: ApiKey] {
   const { plan, banAfter, ...rates } = policy
   const limits = banAfter === usualBanAfter(rates.perMinute) ? rates : { ...rates, banAfter }
-  return plan ? { id, plan, expires } : { id, plan: 'enterprise', limits, expires }
+  const name = nameOf(key, setting)
+  return [name, plan ? { id, plan, expires } : { id, plan: 'enterprise', limits, expires }]
+}
+
+/** Some hosts know only the digests of keys. */
+function nameOf(key: string, { hashesKeys }: Setting): string {
+  return hashesKeys ? `sha256:${sha256(key)}` : key
 }
 
 /** An empty snapshot fits any content. */
@@ -499,7 +519,10 @@ function mostOf(saved: readonly Saved[]): Saved | undefined {
 }
 
 /** For the trace. */
-function lineOf({ from, method, target }: WireRequest, { status, headers }: WireResponse): string {
+export function lineOf(
+  { from, method, target }: WireRequest,
+  { status, headers }: WireResponse,
+): string {
   const shown = ['x-ratelimit-remaining', 'retry-after', 'location', 'idempotent-replayed']
   const told = shown.map(name => headers[name] ?? '-')
   return `${from} ${method} ${target} -> ${status} ${told.join(' ')}`

@@ -26,4 +26,26 @@ export const SOMETIMES: Readonly<Record<string, readonly string[]>> = {
     ...['second process refused', 'second process was alone'],
   ],
   sqlite: [...BOTH, 'lock', 'interruption', 'counts lost'],
+  double: [
+    ...[
+      'create',
+      'list',
+      'get',
+      'HEAD',
+      'replay',
+      '422',
+      '429 for a polite client',
+      'key is free again',
+    ],
+    ...[
+      'fault status',
+      'fault delay',
+      'fault reset',
+      'fault hang',
+      'fault truncate',
+      'fault malformed',
+    ],
+    ...['reset', 'snapshot', 'restore', 'seed', 'run', 'look', 'clear-faults', 'clear-requests'],
+    ...['in flight', 'unused', 'dropped'],
+  ],
 }

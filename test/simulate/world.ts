@@ -94,7 +94,7 @@ function createWorld(
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet =
     isCalm(setting) && isUnused(setting) && events.every(({ kind }) => kind === 'call')
-  const hasClockSteps = events.some(({ kind }) => kind === 'clock-step')
+  const hasClockSteps = events.some(({ kind }) => /clock-step|run/.test(kind))
   const { addKey } = server
   const known = { isQuiet, hasClockSteps }
   const cast = createCast({ ...stage, ...known, seed, setting, network, model, addKey })
@@ -107,10 +107,12 @@ function createWorld(
   }
   let coming = events.length
   for (const event of events) {
-    const happen = happenings[event.kind] as ((event: PlannedEvent) => void) | undefined
+    const happen = happenings[event.kind] as
+      | ((event: PlannedEvent) => void | Promise<void>)
+      | undefined
     scheduler.after(event.kind, event.at, () => {
       coming--
-      happen?.(event)
+      return happen?.(event)
     })
   }
   return { settle }

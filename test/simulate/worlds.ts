@@ -1,4 +1,6 @@
 import { withoutSqlite } from '../sqlite/availability.js'
+import { doubleScenarioOf } from './double/generate.js'
+import { createDoubleLife } from './double/life.js'
 import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
 import type { Outcome } from './outcome.js'
@@ -32,6 +34,10 @@ export const WORLDS: Readonly<Record<string, WorldKind>> = {
     plan: sqliteScenarioOf,
     run: plan => runWorld(plan as Scenario, withStorage(createSqliteEngine)),
     missing: withoutSqlite,
+  },
+  double: {
+    plan: doubleScenarioOf,
+    run: plan => runWorld(plan as Scenario, createDoubleLife),
   },
 }
 

@@ -1,12 +1,12 @@
 import type { NewPet, Policy } from '../../../src/index.js'
 import type { Operation } from '../../../src/pets/specification.js'
 import type { WireRequest, WireResponse } from '../network.js'
-import type { Limits, StoreSetting } from '../scenario.js'
+import type { StoreSetting } from '../scenario.js'
 import { ensure, type Invariant, Violation } from '../violation.js'
 import { createEventModel } from './events.js'
-import { createKeyModel } from './keys.js'
-import { createLimitModel, type LimitModel, type Told } from './limits.js'
-import { createPetHistory, type SeenPet } from './pet-history.js'
+import type { SavedKeys } from './keys.js'
+import type { LimitModel, Told } from './limits.js'
+import type { SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
 import {
   type Failure,
@@ -18,11 +18,14 @@ import {
   queryOf,
   tokenOf,
 } from './requests.js'
+import { createState, type KeyRecord, keyOf, type ModelState } from './state.js'
 
 export interface ApiModelOptions {
   readonly anonymous: Policy | null
   readonly options: StoreSetting
   readonly idempotencyMs: number | null
+  /** Has no events. */
+  readonly double?: object
   /** How often that has had a reason to fail; a 503 needs one. */
   readonly failures: (what: 'create' | 'read') => number
   readonly note: (what: string) => void
@@ -36,13 +39,14 @@ export type Expectation = ReturnType<ApiModel['expect']>
 /** Counts of their own, where there are several. */
 export type Counter = Pick<LimitModel, 'ask'>
 
-export interface KeyRecord {
-  readonly id: string
-  readonly policy: Limits
-  readonly expires?: number | undefined
+/** What a fault answers with. */
+export interface Injected {
+  readonly status: number
+  readonly retryAfter?: number | { readonly date: number } | null | undefined
 }
 
 interface Call {
+  readonly state: ModelState
   readonly request: WireRequest
   readonly now: number
   readonly key: KeyRecord | undefined
@@ -54,21 +58,31 @@ export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
   const { pagination, cors, defaultStatus, sunset, deprecatedAt, standardHeaders } = options.options
   const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
-  const history = createPetHistory()
-  const limits = createLimitModel()
-  /** The keys that are valid now. */
-  const keys = new Map<string, KeyRecord>()
+  let state = createState(idempotencyMs, () => note('key is free again'))
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
-  const { announce, ensureAnnounced } = createEventModel()
-  const used = createKeyModel(idempotencyMs ?? 0, () => note('key is free again'))
+  const { announce, ensureAnnounced } = createEventModel(options.double === undefined)
   /** How often the disk had failed when a create last succeeded. */
   let failuresBefore = 0
 
   return {
-    history,
-    limits,
-    keys,
+    /** What is stored and counted. What has arrived before it is replaced is answered by the old one. */
+    get state() {
+      return state
+    },
+    set state(next) {
+      state = next
+    },
+    get history() {
+      return state.history
+    },
+    get limits() {
+      return state.limits
+    },
+    /** The keys that are valid now. */
+    get keys() {
+      return state.keys
+    },
     /** An animal that some client will send. */
     register(pet: NewPet): void {
       const status = pet.status ?? defaultStatus ?? undefined
@@ -84,10 +98,8 @@ export function createApiModel(options: ApiModelOptions) {
      *
      * @param now the clock of the server
      */
-    expect(request: WireRequest, now: number) {
-      const token = tokenOf(request)
-      const known = token === undefined ? undefined : keys.get(token)
-      const key = known?.expires !== undefined && now >= known.expires ? undefined : known
+    expect(request: WireRequest, now: number, own = state) {
+      const key = keyOf(own, request, now)
       const policy = key?.policy ?? anonymous ?? ANONYMOUS
       const partition = key?.id ?? `addr:${request.address}`
       const failure = failureOf(request, key !== undefined, now, rules)
@@ -101,10 +113,10 @@ export function createApiModel(options: ApiModelOptions) {
          * @param by who counts, by default the limits of the model
          * @returns whether the request counts
          */
-        decided(by: Counter = limits): boolean {
+        decided(by: Counter = own.limits): boolean {
           if (isUncounted(request)) return false
           told = by.ask(partition, policy, now)
-          const call = { request, now, key, failures: before }
+          const call = { state: own, request, now, key, failures: before }
           checkBody = told.code || failure ? undefined : expectAnswer(call)
           return true
         },
@@ -120,21 +132,44 @@ export function createApiModel(options: ApiModelOptions) {
           note(told.code)
           checkAnnounced(partition, told)
         },
+        /** Whether it is neither rejected nor without a valid key. */
+        isAdmitted: () => key !== undefined && told?.code === undefined,
+        /** A fault has answered in its place. */
+        checkInjected(response: WireResponse, { status, retryAfter }: Injected): void {
+          const plain = { ...response, status: 0 }
+          checkHeaders(response, {
+            ...headersFor(request, plain, told && { ...told, policy }, now),
+            'retry-after': waitText(retryAfter, now),
+            'cache-control': status === 429 ? 'no-store' : undefined,
+          })
+          checkExposed(response)
+          const code = INJECTED[status] as string
+          checkError(request, response, { status, code, words: ['Fault injected'] })
+        },
+        /** It has run, and a fault took its answer. @param location of its animal, if that is a 201 */
+        hasRun(location: string | undefined): void {
+          if (request.method !== 'POST') return
+          const id = Number(location?.split('/').at(-1))
+          const { name } = JSON.parse(request.body ?? '') as { name: string }
+          const replayed = own.history.pets.has(id) && { 'idempotent-replayed': 'true' }
+          const body = jsonOf({ id, text: `${animals.get(name)}` })
+          checkBody?.(location ? { status: 201, headers: { ...replayed }, body } : REUSED)
+        },
       }
     },
     /** What is under way will never end: the process is dead. */
     crash(): void {
-      history.crash()
-      used.crash()
+      state.history.crash()
+      state.used.crash()
     },
     /** The process has ended, and with it what it counted. */
-    forgetLimits: limits.forget,
+    forgetLimits: () => state.limits.forget(),
     /** A store has announced something to its host. */
     announce,
     /** The idempotency keys that are surely in use, with their animals. */
-    usedKeys: used.inUse,
-    saveKeys: used.save,
-    replaceKeys: used.replace,
+    usedKeys: () => state.used.inUse(),
+    saveKeys: () => state.used.save(),
+    replaceKeys: (saved: SavedKeys) => state.used.replace(saved),
   }
 
   function isPreflight({ method, headers }: WireRequest): boolean {
@@ -220,7 +255,7 @@ export function createApiModel(options: ApiModelOptions) {
     const limit = given.get('limit') ?? '20'
     const status = given.get('status') ?? undefined
     const after = pagination ? Number(given.get('after') ?? 0) : 0
-    const operation = history.read()
+    const operation = call.state.history.read()
     return response => {
       if (response.status === 503) return checkUnavailable(response, 'listPets', call.failures.read)
       ensureStatus(response, 200)
@@ -251,9 +286,9 @@ export function createApiModel(options: ApiModelOptions) {
     ensure(isRight, 'response.true', () => `Link is ${link} after ${pets.length} of ${limit}`)
   }
 
-  function expectPet({ request, failures: before }: Call): (response: WireResponse) => void {
+  function expectPet({ request, failures: before, state }: Call): (response: WireResponse) => void {
     const id = Number(petIdOf(request))
-    const operation = history.read()
+    const operation = state.history.read()
     return response => {
       if (response.status === 503) return checkUnavailable(response, 'getPet', before.read)
       if (response.status === 404) {
@@ -274,7 +309,7 @@ export function createApiModel(options: ApiModelOptions) {
   }
 
   function expectCreate(call: Call): (response: WireResponse) => void {
-    const { request, now, key } = call
+    const { request, now, key, state } = call
     if (request.isCut) {
       return response => {
         const { status } = response
@@ -285,8 +320,8 @@ export function createApiModel(options: ApiModelOptions) {
     const text = animals.get(name)
     if (text === undefined) throw new Error(`Nobody sends ${name}`)
     const isNamed = idempotencyMs !== null && request.headers['idempotency-key'] !== undefined
-    const use = isNamed ? used.use(`${key?.id} ${keyNameOf(request)}`, name, now) : undefined
-    const operation = history.create(name, text, use?.most)
+    const use = isNamed ? state.used.use(`${key?.id} ${keyNameOf(request)}`, name, now) : undefined
+    const operation = state.history.create(name, text, use?.most)
     return response => {
       if (use && response.status === 422) {
         const words = ['Idempotency-Key', 'another animal']
@@ -375,6 +410,29 @@ function checkExposed({ headers }: WireResponse): void {
 
 const SAFE =
   /^(access-control-.*|cache-control|content-length|content-type|vary|x-content-type-options)$/
+
+/** Codes of injected errors. */
+const INJECTED: Readonly<Record<number, string>> = {
+  404: 'not_found',
+  429: 'rate_limit_exceeded',
+  500: 'internal_error',
+  502: 'storage_unavailable',
+  503: 'storage_unavailable',
+  504: 'storage_unavailable',
+}
+
+/** What a create gets whose key names another animal. */
+const REUSED: WireResponse = {
+  ...{ status: 422, headers: {} },
+  body: '{"code":"idempotency_key_reused","message":"Idempotency-Key another animal","status":422}',
+}
+
+/** Seconds or a date (RFC 9110 §10.2.3). */
+function waitText(retryAfter: Injected['retryAfter'], now: number): string | undefined {
+  if (retryAfter === undefined || retryAfter === null) return undefined
+  if (typeof retryAfter === 'number') return `${retryAfter}`
+  return new Date(now + retryAfter.date * 1_000).toUTCString()
+}
 
 /** Both windows, and the one that applies (draft-ietf-httpapi-ratelimit-headers-10). */
 function draftHeaders(told: Told, { perMinute, perDay }: Policy, now: number): Headers {

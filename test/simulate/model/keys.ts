@@ -1,5 +1,6 @@
 import { ensure } from '../violation.js'
 
+export type KeyModel = ReturnType<typeof createKeyModel>
 export type SavedKeys = ReadonlyMap<string, readonly Attempt[]>
 
 /** A create that has stored its animal, or may have. */

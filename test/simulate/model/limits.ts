@@ -14,7 +14,7 @@ export interface Told {
   readonly bannedUntil: number | undefined
 }
 
-interface Budget {
+export interface Budget {
   /** The latest time that counted. */
   at: number
   minute: { number: number; admitted: number; rejected: number }
@@ -27,10 +27,11 @@ const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as co
 const BANS = [5, 10, 20, 40, 60]
 
 export type LimitModel = ReturnType<typeof createLimitModel>
+type Budgets = ReadonlyMap<string, Budget>
 
 /** The limits of the specification (spec §8), written once more and for reading only. */
-export function createLimitModel() {
-  let budgets = new Map<string, Budget>()
+export function createLimitModel(begin: Budgets = new Map()) {
+  let budgets = new Map(structuredClone(begin))
 
   return {
     /** @param now the clock of the server, in ms since the epoch */
@@ -47,6 +48,8 @@ export function createLimitModel() {
     restore(snapshot: RateLimitSnapshot): void {
       budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
+    /** To begin another one with. */
+    budgets: (): Budgets => budgets,
     /** The state to compare with later, or to go back to. */
     save(): () => void {
       const saved = structuredClone(budgets)

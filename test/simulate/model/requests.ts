@@ -26,12 +26,15 @@ export function tokenOf({ headers }: WireRequest): string | undefined {
 }
 
 /** Of a GET or HEAD of one animal: its id as it is sent. */
-export function petIdOf({ method, target }: WireRequest): string | undefined {
+export function petIdOf({
+  method,
+  target,
+}: Pick<WireRequest, 'method' | 'target'>): string | undefined {
   const id = /^\/v1\/pets\/([^/?]+)(\?|$)/.exec(target)?.[1]
   return /^(GET|HEAD)$/.test(method) && id !== undefined ? decodeURIComponent(id) : undefined
 }
 
-export function isCollection({ target }: WireRequest): boolean {
+export function isCollection({ target }: Pick<WireRequest, 'target'>): boolean {
   return /^\/v1\/pets(\?|$)/.test(target)
 }
 

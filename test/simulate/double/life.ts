@@ -1,0 +1,447 @@
+import {
+  createTestDouble,
+  type Fault,
+  type JournalEntry,
+  type Snapshot,
+  type TestDouble,
+} from '../../../adapters/test-double/index.js'
+import { type NewPet, parseJson, toJson } from '../../../src/index.js'
+import { BASE_URL } from '../actors/actor.js'
+import { ACTORS } from '../actors/index.js'
+import { petOf } from '../actors/pet-of.js'
+import { ALLOWED } from '../cast.js'
+import { lowerCase, readResponse } from '../door.js'
+import type { Happenings } from '../engine.js'
+import type { Expectation } from '../model/api.js'
+import { seen } from '../model/pets.js'
+import { type KeyRecord, keyOf, type ModelState } from '../model/state.js'
+import type { WireRequest, WireResponse } from '../network.js'
+import { choicesOf } from '../random.js'
+import type { DoubleSetting } from '../scenario.js'
+import { settled } from '../scheduler.js'
+import {
+  apiKeyOf,
+  lineOf,
+  newKey,
+  type ServerLife,
+  type ServerOptions,
+  START,
+  storeOptions,
+} from '../server.js'
+import { ensure, type Invariant, Violation } from '../violation.js'
+import { type Armed, createFaultModel, type FaultModel, shownFault } from './faults.js'
+import {
+  answer,
+  createJournal,
+  type Entry,
+  type JournalModel,
+  operationOf,
+  shownEntry,
+} from './journal.js'
+
+/** All that a reset or a restore replaces. */
+interface Period {
+  readonly model: ModelState
+  readonly faults: FaultModel
+  readonly journal: JournalModel
+}
+
+/** A request that waits on the clock of the double. */
+interface Delayed {
+  readonly until: number
+  readonly handle: (now: number) => void
+}
+
+interface Saved {
+  readonly snapshot: Snapshot
+  readonly digest: string
+  /** They are no part of it. */
+  readonly keys: string
+  readonly period: Period
+}
+
+const CREDENTIAL = /key-\d+-of/
+/** How `fetch` fails, by the fault. */
+const LOST: Readonly<Record<string, RegExp>> = {
+  reset: /^fetch failed$/,
+  hang: /^fetch failed$/,
+  truncate: /^terminated$/,
+}
+
+/** A test double, whose clock, state and faults the world controls as a test does. */
+export async function createDoubleLife(options: ServerOptions): Promise<ServerLife> {
+  const { seed, setting, scheduler, model, clock: machine, note, fail, trace } = options
+  const { journal: capacity, isJudged } = setting.double as DoubleSetting
+  const waiting = new Set<() => void>()
+  let double: TestDouble | undefined
+  let initial: ReadonlyMap<string, KeyRecord> = new Map()
+  let atStart = ''
+  let current: Period = {
+    ...{ model: model.state, faults: createFaultModel(), journal: createJournal(capacity) },
+  }
+  let saved: Saved | undefined
+  let delayed: readonly Delayed[] = []
+  /** How far its clock is ahead of the machine's. */
+  let ahead = 0
+  /** Requests that are being handled, and all that have no response. */
+  let [busy, open] = [0, 0]
+  let [keys, restores] = [0, 0]
+  scheduler.later('start', START, start)
+
+  return {
+    ...{ processes: 0, restMs: 0, failures: () => 0, addKey },
+    handle(request) {
+      const it = double
+      if (!it) return undefined
+      const answering = new Promise<WireResponse>((resolve, reject) => {
+        const begin = () => serve(it, request).then(resolve, reject)
+        // What waited for this instant comes first.
+        if (move(it)) scheduler.after('next request', 0, begin)
+        else void begin()
+      })
+      return answering.catch(error => {
+        if (error instanceof Violation) fail(error)
+        throw error
+      })
+    },
+    happenings: {
+      arm: ({ fault }) => changing(it => arm(it, fault)),
+      seed: ({ pet }) => changing(it => plant(it, petOf(pet))),
+      'clear-faults': () => during(clearFaults),
+      'clear-requests': () => during(clearRequests),
+      run: ({ ms }) => during(it => pass(it, ms)),
+      look: () => during(look),
+      reset: () => during(reset),
+      snapshot: () => during(snapshot),
+      restore: () => during(restore),
+    } as Partial<Happenings>,
+    ready: () => (double ? Promise.resolve() : new Promise<void>(resolve => waiting.add(resolve))),
+    heal: () => double && clearFaults(double),
+    finish: () =>
+      new Promise((resolve, reject) => {
+        scheduler.after('finish', 0, () => during(finish).then(resolve, reject))
+      }),
+    dispose: () => void double?.close(),
+  }
+
+  async function start(): Promise<void> {
+    initial = new Map(model.keys)
+    const it = createTestDouble({
+      ...storeOptions(setting, initial),
+      ...{ baseUrl: BASE_URL, clock: setting.begin, journal: capacity, journalBytes: 1e12 },
+    })
+    atStart = await it.digest()
+    double = it
+    for (const resolve of waiting) resolve()
+  }
+
+  function addKey(id: string, expiresIn: number | null = null): string {
+    const [key, record] = newKey(++keys, id, expiresIn, options)
+    model.keys.set(key, record)
+    double?.addKey(...apiKeyOf(key, record, setting))
+    return key
+  }
+
+  /** What a test does, in the event in which it does it. */
+  async function during(work: (it: TestDouble) => void | Promise<void>): Promise<void> {
+    if (!double) return
+    if (move(double)) await settled()
+    await work(double)
+    await settled()
+  }
+
+  function changing(work: (it: TestDouble) => void | Promise<void>): Promise<void> {
+    return during(async it => {
+      const before = await it.digest()
+      await work(it)
+      ensure((await it.digest()) !== before, 'state.whole', () => 'a change has the same digest')
+    })
+  }
+
+  async function ensureSame(it: TestDouble, digest: string, when: string): Promise<void> {
+    await settled()
+    const now = await it.digest()
+    ensure(now === digest, 'state.whole', () => `${when}, the digest is another`)
+  }
+
+  /** To the time of the machine, as a test does. Returns whether that ended delays. */
+  function move(it: TestDouble): boolean {
+    ensure(busy === 0, 'response.sent', () => `${busy} requests have no response in time`)
+    const [now, to] = [it.clock.now(), machine() + ahead]
+    const before = delayed.length
+    endDelays(to, to)
+    if (to > now) it.clock.advance(to - now)
+    else it.clock.set(to)
+    return delayed.length < before
+  }
+
+  /** Those that wait until then are handled. @param at by default, when each of them ends */
+  function endDelays(until: number, at?: number): void {
+    const due = delayed.filter(one => one.until <= until).toSorted((a, b) => a.until - b.until)
+    delayed = delayed.filter(one => !due.includes(one))
+    for (const one of due) one.handle(at ?? one.until)
+  }
+
+  /** Somebody has to move the clock. */
+  function wake(it: TestDouble, until: number): void {
+    scheduler.after('end of a delay', Math.max(1, until - machine() - ahead), () => {
+      if (delayed.length > 0) move(it)
+      if (delayed.some(one => one.until === until)) wake(it, until)
+    })
+  }
+
+  /** The requests that have arrived go on in the state in which they did. */
+  function begin(next: Period, now: number): void {
+    if (delayed.length > 0) note('in flight')
+    endDelays(Number.POSITIVE_INFINITY, now)
+    current = next
+    model.state = next.model
+  }
+
+  /** A fault affects a response. */
+  function fire(one: Armed | undefined, entry: Entry): void {
+    if (!one) return
+    one.fired++
+    entry.fault = one.fault.kind
+    note(`fault ${entry.fault}`)
+  }
+
+  async function serve(it: TestDouble, given: WireRequest): Promise<WireResponse> {
+    // Calls of `fetch` have no address.
+    const request = { ...given, address: 'local' }
+    const { method, target, headers, body } = request
+    const period = current
+    const at = it.clock.now()
+    const key = keyOf(period.model, request, at)?.id ?? null
+    const { delay, other } = period.faults.meet(operationOf(method, target), key, at)
+    const { kind } = other?.fault ?? {}
+    const entry = period.journal.arrive(request, key, at)
+    let handled: { readonly expected: Expectation; readonly now: number } | undefined
+    const handle = (now: number) => {
+      if (kind === 'hang') return fire(other, entry)
+      const expected = model.expect(request, now, period.model)
+      expected.decided()
+      handled = { expected, now }
+      busy++
+    }
+    fire(delay, entry)
+    const ms = delay?.fault.kind === 'delay' ? delay.fault.ms : 0
+    if (ms > 0) {
+      delayed = [...delayed, { until: at + ms, handle }]
+      wake(it, at + ms)
+    } else handle(at)
+    open++
+    const init = { method, headers, ...(body !== undefined && { body }) }
+    const answering = readResponse(it.fetch(new URL(target, BASE_URL), init))
+    const got = await answering.catch((error: Error) => error)
+    open--
+    if (handled) busy--
+    const isLost = got instanceof Error
+    ensure(
+      isLost ? LOST[`${kind}`]?.test(got.message) === true : handled !== undefined,
+      'response.true',
+      () => `a call with the fault ${kind} ends with ${got}`,
+    )
+    if (!handled) throw got
+    const { expected, now } = handled
+    const isHit = isHitBy(kind, method, expected)
+    const told =
+      isHit && period === current
+        ? it.requests({ since: at }).find(({ n }) => n === entry.n)
+        : undefined
+    const response = isLost ? told && responseIn(told) : got
+    if (response) answer(entry, response, now)
+    if (isHit) fire(other, entry)
+    if (!isHit) expected.check(got as WireResponse)
+    else if (other?.fault.kind === 'status') {
+      expected.checkInjected(got as WireResponse, other.fault)
+      if (other.fault.when === 'after' && told) expected.hasRun(told.storedAt)
+    } else if (kind === 'malformed') expected.hasRun(response?.headers['location'])
+    else if (response) expected.check(response)
+    if (!response || kind === 'reset') throw got
+    note(String(response.status))
+    trace(lineOf(request, response))
+    return { ...response, isCut: isLost, isForeign: isHit && kind === 'malformed' }
+  }
+
+  function arm(it: TestDouble, fault: Fault): void {
+    it.faults.arm(fault)
+    current.faults.arm(fault, it.clock.now())
+    note('arm')
+  }
+
+  async function plant(it: TestDouble, pet: NewPet): Promise<void> {
+    model.register(pet)
+    const { name } = pet
+    const create = current.model.history.create(name, `${model.textOf(name)}`)
+    for (const stored of await it.seed([pet])) create.stored(seen(stored))
+    note('seed')
+  }
+
+  function clearFaults(it: TestDouble): void {
+    it.faults.clear()
+    current.faults.clear()
+    note('clear-faults')
+  }
+
+  function clearRequests(it: TestDouble): void {
+    checkReport(it)
+    it.clearRequests()
+    current.journal.clear()
+    note('clear-requests')
+  }
+
+  /** Time passes by itself. */
+  async function pass(it: TestDouble, ms: number): Promise<void> {
+    const end = it.clock.now() + ms
+    endDelays(end)
+    await it.run(() => it.clock.sleep(ms))
+    ahead += ms
+    ensure(it.clock.now() === end, 'state.whole', () => `a sleep ends at ${it.clock.now()}`)
+    note('run')
+  }
+
+  async function reset(it: TestDouble): Promise<void> {
+    await look(it)
+    const lost = [...current.model.keys].filter(([key]) => !initial.has(key))
+    const model = current.model.empty(initial)
+    const journal = createJournal(capacity)
+    begin({ model, faults: createFaultModel(), journal }, it.clock.now())
+    it.reset()
+    await ensureSame(it, atStart, 'after a reset')
+    for (const [key, record] of lost) {
+      current.model.keys.set(key, record)
+      it.addKey(...apiKeyOf(key, record, setting))
+    }
+    note('reset')
+  }
+
+  async function snapshot(it: TestDouble): Promise<void> {
+    const snapshot = await it.snapshot('kept')
+    const { pets, nextId, faults, journal } = snapshot
+    current.model.history.read().listed({ limit: pets.length + 1 }, pets.map(seen))
+    const { floor } = current.model.history
+    ensure(nextId === floor + 1, 'ids.ascending', () => `${nextId} follows ${floor}`)
+    ensureTrue(faults.map(shownFault), current.faults.list(), 'response.true')
+    ensureTrue(journal.exchanges.map(shownEntry), current.journal.shown(), 'journal.true')
+    const period = copyOf(snapshot, current)
+    saved = { snapshot, digest: await it.digest(), keys: keysNow(), period }
+    note('snapshot')
+  }
+
+  async function restore(it: TestDouble): Promise<void> {
+    if (!saved) return
+    await look(it)
+    const { snapshot, digest, keys, period } = saved
+    const choices = choicesOf(seed, 'restore', ++restores)
+    begin(copyOf(snapshot, period), it.clock.now())
+    const part = choices.pick(['pets', 'faults', 'idempotencyKeys'] as const)
+    await it.restore({ ...snapshot, [part]: [] })
+    const isOther = (await it.digest()) !== digest || !snapshot[part]?.length
+    ensure(isOther, 'state.whole', () => `the digest leaves out ${part}`)
+    await it.restore(choices.pick(['kept', snapshot, parseJson(toJson(snapshot)) as Snapshot]))
+    await settled()
+    const isSame = (await it.digest()) === digest
+    ensure(
+      isSame === (keys === keysNow()),
+      'state.whole',
+      () => `after a restore, the digest is ${isSame ? 'the same' : 'another'}`,
+    )
+    note('restore')
+  }
+
+  function copyOf({ pets, nextId }: Snapshot, { model, faults, journal }: Period): Period {
+    const { keys } = current.model
+    return { model: model.copy(pets, nextId, keys), faults: faults.copy(), journal: journal.copy() }
+  }
+
+  function keysNow(): string {
+    return [...current.model.keys.keys()].join()
+  }
+
+  /** Looking changes nothing. */
+  async function look(it: TestDouble): Promise<void> {
+    const before = await it.digest()
+    const entries = it.requests()
+    ensureTrue(entries.map(shownEntry), current.journal.shown(), 'journal.true')
+    ensureNoCredential([entries, it.report()])
+    const dropped = current.journal.dropped()
+    if (dropped > 0) note('dropped')
+    const message = () => `${it.dropped} were dropped, not ${dropped}`
+    ensure(it.dropped === dropped, 'journal.true', message)
+    ensureTrue(it.faults.list().map(shownFault), current.faults.list(), 'response.true')
+    checkReport(it)
+    const wrong = { ...(await it.snapshot()), faults: [{ kind: 'no kind' } as never] }
+    ensure(await isRefused(it.restore(wrong)), 'state.whole', () => 'no snapshot is restored')
+    await ensureSame(it, before, 'after a look')
+    note('look')
+  }
+
+  function checkReport(it: TestDouble): void {
+    const { requests, notes, findings } = it.report()
+    const counted = current.journal.counted()
+    ensure(requests === counted, 'verdict.just', () => `it covers ${requests} of ${counted}`)
+    for (const key of [null, ...setting.actors.map(({ name }) => name)]) {
+      const unused = current.faults.unused(key)
+      const one = notes.find(({ rule, key: own }) => rule === 'fault.unused' && own === key)
+      const marks = one?.seen.match(/x-fault-\d+/g) ?? []
+      if (unused.length > 0) note('unused')
+      const more = Number(/and (\d+) more$/.exec(one?.seen ?? '')?.[1] ?? 0)
+      ensure(
+        marks.length + more === unused.length && marks.every(mark => unused.includes(mark)),
+        'verdict.just',
+        () => `unused are ${unused.join()}, and it says ${one?.seen}`,
+      )
+    }
+    if (!isJudged) return
+    const unjust = findings.filter(({ key, rule }) => isPolite(key) && !ALLOWED.includes(rule))
+    const text = () => JSON.stringify(unjust)
+    ensure(unjust.length === 0, 'verdict.just', text)
+  }
+
+  function isPolite(key: string | null): boolean {
+    const actor = setting.actors.find(({ name }) => name === key)
+    return actor !== undefined && ACTORS[actor.kind]?.isPolite === true
+  }
+
+  /** Closed, it ends all calls. */
+  async function finish(it: TestDouble): Promise<void> {
+    await look(it)
+    ensureNoCredential(it.har())
+    endDelays(Number.POSITIVE_INFINITY, it.clock.now())
+    await it.close()
+    await settled()
+    ensure(open === 0, 'memory.bounded', () => `${open} calls have not ended`)
+  }
+}
+
+function ensureTrue(found: readonly string[], expected: readonly string[], invariant: Invariant) {
+  const at = expected.findIndex((text, at) => text !== found[at])
+  ensure(
+    at < 0 && found.length === expected.length,
+    invariant,
+    () => `${found.length} of ${expected.length}: ${found[at]} instead of ${expected[at]}`,
+  )
+}
+
+function ensureNoCredential(shown: unknown): void {
+  const at = JSON.stringify(shown).search(CREDENTIAL)
+  ensure(at < 0, 'journal.true', () => 'it has a credential')
+}
+
+/** Whether it changes the response; a response to HEAD has no body that it could change. */
+function isHitBy(kind: Fault['kind'] | undefined, method: string, expected: Expectation): boolean {
+  if (kind === 'status') return expected.isAdmitted()
+  return kind === 'reset' || (kind !== undefined && method !== 'HEAD')
+}
+
+function responseIn({ status, headers, body }: JournalEntry): WireResponse {
+  return { status: Number(status), headers: lowerCase(Object.entries(headers)), body: body ?? '' }
+}
+
+function isRefused(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => false,
+    () => true,
+  )
+}
