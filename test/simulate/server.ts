@@ -94,6 +94,8 @@ interface Task {
 
 /** How long a supervisor takes to start a process again. */
 export const START = { least: 1, most: 2_000 }
+/** What a disk or a lock may take, in ms; what is idle does not count. */
+const LONGEST_DRAIN = 20_000
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000
 /** Sends requests between two statements of another process; the name is also its key. */
@@ -342,8 +344,11 @@ function createServerLife(options: ServerOptions, engine: Engine) {
     const failures = engine.failures('open')
     const { backend } = place.running ?? {}
     place.running = undefined
+    const begun = scheduler.now()
     await place.door?.close()
     if (own !== place.life) return
+    const ms = scheduler.now() - begun
+    ensure(ms <= LONGEST_DRAIN, 'client.ends', () => `the server drained for ${ms} ms`)
     await backend?.close(keeps).catch(error => {
       if (error instanceof Violation) throw error
       if (own !== place.life) return

@@ -77,7 +77,8 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   /** An error says what some response has said, and when to come again. */
   function explain(error: Partial<RateLimitError> & Error): never {
     const { name, code, status, message, rateLimit, retryAt, retryAfter = 0 } = error
-    const { maxConcurrent, maxQueued, maxRetries, maxWaitMs, waitForBan } = setting.client
+    const { maxConcurrent, maxQueued, maxRetries, maxWaitMs, timeoutMs, waitForBan } =
+      setting.client
     const told = context.sent.map(({ response }) => response)
     const isSaid = told.some(one => one?.status === status && one?.body.includes(`"${code}"`))
     const isOfClient = /`maxWaitMs`|is banned|without an Error body/.test(message)
@@ -98,9 +99,16 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const failed = context.sent.filter(one => !one.isWhole || Number(one.response?.status) >= 408)
     const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWaitMs
     const isGivenUp = !mayWait || failed.length > maxRetries
+    const since = clock() - setting.skew - timeoutMs
+    const isLate = context.sent.some(one => !one.isWhole && one.at <= since + 2)
+    const isInTime = isLate || !/no response within/.test(message)
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
     const text = () => `${setting.name} got ${name} ${message} ${JSON.stringify(error)}`
-    ensure(isRight && isGivenUp && isFull && isBroken && !isReused, 'client.answers', text)
+    ensure(
+      isRight && isGivenUp && isInTime && isFull && isBroken && !isReused,
+      'client.answers',
+      text,
+    )
     throw error
   }
 
