@@ -23,10 +23,10 @@ const ROOMS = {
   'adapters/storage': ['storage', 'file', 'sqlite'],
   'adapters/sqlite': ['sqlite', 'sqlite'],
   'adapters/client': ['client', 'file'],
-  'adapters/verdict': ['test-double', 'file'],
-  'adapters/exchanges': ['exchanges', 'file'],
+  'adapters/verdict': ['test-double', 'file', 'double'],
+  'adapters/exchanges': ['exchanges', 'file', 'double'],
   'adapters/judge': ['judge', 'file'],
-  'adapters/test-double': ['test-double', 'file'],
+  'adapters/test-double': ['test-double', 'double'],
 }
 
 const SWAPPED = {
