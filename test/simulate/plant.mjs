@@ -43,12 +43,8 @@ export async function planted(folder, file, change, task) {
  */
 export async function simulated(folder, seed, steps, ...worlds) {
   const asked = ['--seed', seed, '--steps', steps, ...worlds.flatMap(world => ['--world', world])]
-  const program = join(folder, 'dist/test/simulate/run.js')
-  const { stdout, code, signal } = await node(folder, [
-    `--max-old-space-size=${MOST_MEMORY}`,
-    program,
-    ...asked,
-  ])
+  const program = [`--max-old-space-size=${MOST_MEMORY}`, 'dist/test/simulate/run.js']
+  const { stdout, code, signal } = await node(folder, [...program, ...asked])
   if (code === 0) return undefined
   const count = Number(/: (\d+) steps in/.exec(stdout)?.[1])
   // The last world goes on to its end.

@@ -16,20 +16,20 @@ const { values, positionals } = parseArgs({
 })
 const steps = Number(values.steps)
 const seeds = Array.from({ length: Number(values.seeds) }, (_, at) => at + 1)
-const chosen = DEFECTS.filter(
-  ({ name }) => positionals.length === 0 || positionals.some(part => name.includes(part)),
-)
+const isChosen = ({ name }) =>
+  positionals.length === 0 || positionals.some(part => name.includes(part))
+const chosen = DEFECTS.filter(isChosen).map(one => ({ world: 'file', ...one }))
 if (chosen.length === 0) throw new Error(`No defect is named ${positionals.join(' or ')}`)
 const folder = copyBuild()
 const run = world => Promise.all(seeds.map(seed => simulated(folder, seed, steps, world)))
-for (const world of new Set(chosen.map(worldOf))) {
+for (const world of new Set(chosen.map(({ world }) => world))) {
   const red = (await run(world)).find(Boolean)
   if (red) throw new Error(`Without a defect, the world ${world} breaks ${red.invariant}`)
 }
 console.log('| defect | breaks | median of events | most |\n|---|---|---|---|')
 let missed = 0
 for (const defect of chosen) {
-  const found = await planted(folder, defect.file, changeOf(defect), () => run(worldOf(defect)))
+  const found = await planted(folder, defect.file, changeOf(defect), () => run(defect.world))
   const counts = found
     .map(one => (defect.breaks.includes(one?.invariant) ? one.steps : Infinity))
     .toSorted((one, other) => one - other)
@@ -43,10 +43,6 @@ console.log(
   `\n${chosen.length - missed} of ${chosen.length} defects were found by each of ${seeds.length} seeds within ${steps} events.`,
 )
 if (missed > 0) process.exitCode = 1
-
-function worldOf({ world = 'file' }) {
-  return world
-}
 
 function changeOf({ name, file, from, to }) {
   return code => {

@@ -55,16 +55,13 @@ async function run(): Promise<void> {
 
 /** Those that can run here. Another one was asked for, so leaving it out is a failure. */
 function present(kinds: readonly string[]): readonly string[] {
-  const found = []
-  for (const kind of kinds) {
-    const missing = worldOf(kind).missing
-    if (!missing) found.push(kind)
-    else {
-      console.error(`The world ${kind} is skipped: ${missing}`)
-      process.exitCode = 1
-    }
-  }
-  return found
+  return kinds.filter(kind => {
+    const { missing } = worldOf(kind)
+    if (!missing) return true
+    console.error(`The world ${kind} is skipped: ${missing}`)
+    process.exitCode = 1
+    return false
+  })
 }
 
 function deadline(seconds: number): () => boolean {
