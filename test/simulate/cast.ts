@@ -3,29 +3,22 @@ import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'
+import type { Stage } from './engine.js'
 import { compareVerdicts, createLog, type Log } from './judged.js'
 import { watchManners } from './manners.js'
-import type { ApiModel } from './model/api.js'
 import type { Network, Watcher } from './network.js'
 import { choicesOf } from './random.js'
-import type { ActorSetting, CallPlan, Setting } from './scenario.js'
+import type { ActorSetting, CallPlan } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
 
-export interface CastOptions {
-  readonly seed: string
-  readonly setting: Setting
-  readonly scheduler: Scheduler
+export interface CastOptions extends Stage {
   readonly network: Network
-  readonly model: ApiModel
   readonly addKey: (id: string, expiresIn?: number | null) => string
   /** Whether nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
   /** Whether the clock of the server is set, so that Reset may be any instant. */
   readonly hasClockSteps: boolean
-  readonly note: (what: string) => void
-  readonly trace: (line: string) => void
-  readonly fail: (error: unknown) => void
 }
 
 /** Everybody who takes part. */

@@ -63,13 +63,20 @@ export interface Backend {
   close(keeps: boolean): Promise<void>
 }
 
-export interface EngineOptions {
+/** What all parts of a world share. */
+export interface Stage {
   readonly seed: string
   readonly setting: Setting
   readonly scheduler: Scheduler
   readonly model: ApiModel
+  /** The clock of the machine, which steps. */
+  readonly clock: () => number
   readonly note: (what: string) => void
+  readonly trace: (line: string) => void
   readonly fail: (error: unknown) => void
+}
+
+export interface EngineOptions extends Stage {
   /** Has a process other than this one handle a request, now. */
   readonly interrupt: (process: number) => void
 }

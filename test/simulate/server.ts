@@ -7,28 +7,15 @@ import {
   type Store,
 } from '../../src/index.js'
 import { createDoor, type Door } from './door.js'
-import type { Backend, CreateEngine, Engine, Happenings } from './engine.js'
-import type { ApiModel, Expectation } from './model/api.js'
+import type { Backend, CreateEngine, Engine, Happenings, Stage } from './engine.js'
+import type { Expectation } from './model/api.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { KeyRecord } from './model/state.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
 import { DEFAULTS, type Setting, usualBanAfter, withoutDefaults } from './scenario.js'
-import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
-
-export interface ServerOptions {
-  readonly seed: string
-  readonly setting: Setting
-  readonly scheduler: Scheduler
-  readonly model: ApiModel
-  /** The clock of the machine, which steps. */
-  readonly clock: () => number
-  readonly note: (what: string) => void
-  readonly fail: (error: unknown) => void
-  readonly trace: (line: string) => void
-}
 
 /** What the world knows of a server. */
 export interface ServerLife
@@ -45,7 +32,7 @@ export interface ServerLife
   finish(): Promise<void>
 }
 
-export type CreateServer = (options: ServerOptions) => Promise<ServerLife>
+export type CreateServer = (options: Stage) => Promise<ServerLife>
 
 /** A server with that storage. */
 export function withStorage(create: CreateEngine): CreateServer {
@@ -105,7 +92,7 @@ const MOST_INTERRUPTIONS = 200
 const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000, banAfter: 10 }
 
 /** The server through all of its processes: they come back by themselves. */
-function createServerLife(options: ServerOptions, engine: Engine) {
+function createServerLife(options: Stage, engine: Engine) {
   const { seed, setting, scheduler, model, clock, note, fail, trace } = options
   const waiting = new Set<() => void>()
   const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
@@ -493,7 +480,7 @@ export function newKey(
   number: number,
   id: string,
   expiresIn: number | null,
-  { setting, clock }: Pick<ServerOptions, 'setting' | 'clock'>,
+  { setting, clock }: Pick<Stage, 'setting' | 'clock'>,
 ): [key: string, record: KeyRecord] {
   const policy = setting.actors.find(({ name }) => name === customerOf(id))?.limits
   if (!policy) throw new Error(`Nobody is called ${id}`)

@@ -1,5 +1,5 @@
-import type { Outcome } from './outcome.js'
 import type { Failure } from './simulate.js'
+import type { Outcome } from './world.js'
 import type { Plan } from './worlds.js'
 
 /**

@@ -1,6 +1,6 @@
 import { watchMemory } from './memory.js'
-import type { Outcome } from './outcome.js'
 import { hashOf } from './random.js'
+import type { Outcome } from './world.js'
 import { type Plan, worldOf } from './worlds.js'
 
 export interface SimulateOptions {

@@ -1,9 +1,8 @@
 import { createCast } from './cast.js'
-import type { Happenings } from './engine.js'
+import type { Happenings, Stage } from './engine.js'
 import { virtualGlobals } from './globals.js'
-import { type ApiModel, createApiModel } from './model/api.js'
+import { createApiModel } from './model/api.js'
 import { createNetwork } from './network.js'
-import type { Outcome } from './outcome.js'
 import { choicesOf } from './random.js'
 import type { PlannedEvent, Scenario, Setting } from './scenario.js'
 import { createScheduler, settled } from './scheduler.js'
@@ -20,8 +19,11 @@ const UNCAUGHT = ['unhandledRejection', 'uncaughtException']
 /** What clients and server wait for, and not the host or the network. */
 const TIMERS = ['timer', 'sleep', 'time limit', 'turn of the loop']
 
+/** What became of a world. */
+export type Outcome = Awaited<ReturnType<typeof runWorld>>
+
 /** Runs a world to its end, or until an invariant does not hold. */
-export async function runWorld(scenario: Scenario, create: CreateServer): Promise<Outcome> {
+export async function runWorld(scenario: Scenario, create: CreateServer) {
   await warmUp()
   const { seed, setting } = scenario
   const scheduler = createScheduler(seed, setting.begin)
@@ -39,10 +41,11 @@ export async function runWorld(scenario: Scenario, create: CreateServer): Promis
       failures: what => server?.failures(what) ?? 0,
       note,
     })
-    const stage = { scheduler, trace: trace.add, note, fail, next }
     const clock = createClock(scheduler.now)
-    server = await create({ ...stage, seed, setting, model, clock: clock.now })
-    await createWorld(scenario, stage, server, model, clock).settle()
+    const common = { seed, setting, scheduler, model, clock: clock.now }
+    const stage = { ...common, note, trace: trace.add, fail }
+    server = await create(stage)
+    await createWorld(scenario.events, stage, server, clock.step, next).settle()
     const left = listenersOf(process)
     ensure(left === listeners, 'memory.bounded', () => `listeners were ${listeners}, are ${left}`)
   } catch (error) {
@@ -52,9 +55,19 @@ export async function runWorld(scenario: Scenario, create: CreateServer): Promis
     server?.dispose()
     putBack()
   }
-  const steps = scheduler.steps()
-  const rest = new WeakRef(scheduler)
-  return { steps, digest: trace.digest(), counts, violation, rest, trace: trace.end() }
+  return {
+    /** How many events happened. */
+    steps: scheduler.steps(),
+    digest: trace.digest(),
+    /** How often what happened, to see that something did. */
+    counts,
+    /** The first invariant that did not hold. */
+    violation,
+    /** Everything in this world refers to it, so it is collected when nothing is left of the world. */
+    rest: new WeakRef<object>(scheduler),
+    /** The last lines of the trace. */
+    trace: trace.end(),
+  }
 
   function note(what: string): void {
     counts[what] = (counts[what] ?? 0) + 1
@@ -66,42 +79,33 @@ export async function runWorld(scenario: Scenario, create: CreateServer): Promis
     violation ??= error instanceof Violation ? error : new Violation('errors.handled', `${stack}`)
   }
 
-  /** Whether anything happened, and nothing has failed so far. */
-  async function next(): Promise<boolean> {
+  /** One event happens, if any waits. Throws what has failed first. */
+  async function next(): Promise<void> {
     const name = await scheduler.step()
     if (name !== undefined) trace.endStep(name)
-    return name !== undefined && violation === undefined
+    if (violation) throw violation
   }
-}
-
-interface Stage {
-  readonly scheduler: ReturnType<typeof createScheduler>
-  readonly trace: (line: string) => void
-  readonly note: (what: string) => void
-  readonly fail: (error: unknown) => void
-  readonly next: () => Promise<boolean>
 }
 
 /** Puts all parts together. */
 function createWorld(
-  { seed, setting, events }: Scenario,
+  events: readonly PlannedEvent[],
   stage: Stage,
   server: ServerLife,
-  model: ApiModel,
-  clock: ReturnType<typeof createClock>,
+  stepClock: (ms: number) => void,
+  next: () => Promise<void>,
 ) {
-  const { scheduler, next } = stage
+  const { seed, setting, scheduler, fail } = stage
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet =
     isCalm(setting) && isUnused(setting) && events.every(({ kind }) => kind === 'call')
   const hasClockSteps = events.some(({ kind }) => /clock-step|run/.test(kind))
   const { addKey } = server
-  const known = { isQuiet, hasClockSteps }
-  const cast = createCast({ ...stage, ...known, seed, setting, network, model, addKey })
+  const cast = createCast({ ...stage, network, addKey, isQuiet, hasClockSteps })
   const happenings: Partial<Happenings> = {
     call: ({ actor, call }) => cast.call(actor, call),
     'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
-    'clock-step': ({ ms }) => clock.step(ms),
+    'clock-step': ({ ms }) => stepClock(ms),
     'new-key': ({ actor, expiresIn }) => cast.renewKey(actor, expiresIn),
     ...server.happenings,
   }
@@ -120,54 +124,27 @@ function createWorld(
   /** All events happen; then everything works again, all calls end, and the file is as it should be. */
   async function settle(): Promise<void> {
     await settled()
-    while (coming > 0) if (!(await next())) return
+    while (coming > 0) await next()
     server.heal()
     network.heal()
-    let isReady = false
-    void server.ready().then(() => {
-      isReady = true
-    })
+    await ends(server.ready(), 'client.ends', 'the server does not start')
     const message = () => `${cast.open()} calls have not ended`
-    if (!(await until(() => isReady && cast.open() === 0, 'client.ends', message))) return
-    if (!(await rest())) return
+    await until(() => cast.open() === 0, 'client.ends', message)
+    await rest()
     // A process may be about to compact its file.
     ensureFewTimers(server.processes, 'all calls have ended')
-    let isClosed = false
-    cast.close().then(() => {
-      isClosed = true
-    }, stage.fail)
-    if (
-      !(await until(
-        () => isClosed,
-        'client.ends',
-        () => 'a client does not close',
-      ))
-    )
-      return
-    let isFinished = false
-    server.finish().then(() => {
-      isFinished = true
-    }, stage.fail)
-    const isTidy = await until(
-      () => isFinished,
-      'file.tidy',
-      () => 'the storage does not close',
-    )
-    if (isTidy && (await rest())) ensureFewTimers(0, 'everything is closed')
+    await ends(cast.close(), 'client.ends', 'a client does not close')
+    await ends(server.finish(), 'file.tidy', 'the storage does not close')
+    await rest()
+    ensureFewTimers(0, 'everything is closed')
   }
 
   /** Short timers that nothing stops end by themselves. */
-  async function rest(): Promise<boolean> {
-    if (server.restMs === 0) return true
-    let isOver = false
-    scheduler.after('rest', server.restMs, () => {
-      isOver = true
-    })
-    return until(
-      () => isOver,
-      'memory.bounded',
-      () => 'something goes on for ever',
-    )
+  async function rest(): Promise<void> {
+    const { restMs } = server
+    if (restMs === 0) return
+    const rested = new Promise<void>(resolve => scheduler.after('rest', restMs, resolve))
+    await ends(rested, 'memory.bounded', 'something goes on for ever')
   }
 
   function ensureFewTimers(most: number, when: string): void {
@@ -176,16 +153,23 @@ function createWorld(
     ensure(names.length <= most, 'memory.bounded', message)
   }
 
-  /** Whether it came to that, and nothing failed. */
+  async function ends(work: Promise<void>, invariant: Invariant, message: string): Promise<void> {
+    let hasEnded = false
+    work.then(() => {
+      hasEnded = true
+    }, fail)
+    const text = () => message
+    await until(() => hasEnded, invariant, text)
+  }
+
   async function until(isOver: () => boolean, invariant: Invariant, message: () => string) {
     const last = { steps: scheduler.steps() + MOST_STEPS_TO_END, at: scheduler.now() + LONGEST_END }
     await settled()
     while (!isOver()) {
-      if (!(await next()) && scheduler.waiting() > 0) return false
+      await next()
       const isLate = scheduler.steps() > last.steps || scheduler.now() > last.at
       ensure(isOver() || (!isLate && scheduler.waiting() > 0), invariant, message)
     }
-    return true
   }
 }
 

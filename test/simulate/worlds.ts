@@ -3,12 +3,11 @@ import { doubleScenarioOf } from './double/generate.js'
 import { createDoubleLife } from './double/life.js'
 import { createFileEngine } from './file-engine.js'
 import { scenarioOf } from './generate.js'
-import type { Outcome } from './outcome.js'
 import type { Scenario } from './scenario.js'
 import { withStorage } from './server.js'
 import { createSqliteEngine } from './sqlite/engine.js'
 import { sqliteScenarioOf } from './sqlite/generate.js'
-import { runWorld } from './world.js'
+import { type Outcome, runWorld } from './world.js'
 
 /** All that a world is made of, as plain data. What happens from outside can be left out, one by one. */
 export interface Plan {

@@ -11,7 +11,7 @@ import { ACTORS } from '../actors/index.js'
 import { petOf } from '../actors/pet-of.js'
 import { ALLOWED } from '../cast.js'
 import { lowerCase, readResponse } from '../door.js'
-import type { Happenings } from '../engine.js'
+import type { Happenings, Stage } from '../engine.js'
 import type { Expectation } from '../model/api.js'
 import { seen } from '../model/pets.js'
 import { type KeyRecord, keyOf, type ModelState } from '../model/state.js'
@@ -19,15 +19,7 @@ import type { WireRequest, WireResponse } from '../network.js'
 import { choicesOf } from '../random.js'
 import type { DoubleSetting } from '../scenario.js'
 import { settled } from '../scheduler.js'
-import {
-  apiKeyOf,
-  lineOf,
-  newKey,
-  type ServerLife,
-  type ServerOptions,
-  START,
-  storeOptions,
-} from '../server.js'
+import { apiKeyOf, lineOf, newKey, type ServerLife, START, storeOptions } from '../server.js'
 import { ensure, type Invariant, Violation } from '../violation.js'
 import { type Armed, createFaultModel, type FaultModel, shownFault } from './faults.js'
 import {
@@ -69,7 +61,7 @@ const LOST: Readonly<Record<string, RegExp>> = {
 }
 
 /** A test double, whose clock, state and faults the world controls as a test does. */
-export async function createDoubleLife(options: ServerOptions): Promise<ServerLife> {
+export async function createDoubleLife(options: Stage): Promise<ServerLife> {
   const { seed, setting, scheduler, model, clock: machine, note, fail, trace } = options
   const { journal: capacity, isJudged } = setting.double as DoubleSetting
   const waiting = new Set<() => void>()
