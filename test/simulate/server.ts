@@ -285,11 +285,8 @@ function createServerLife(options: Stage, engine: Engine) {
       idempotencyKeys.map(({ scope, key, petId }) => [`${scope} ${key}`, petId]),
     )
     for (const [key, id] of model.usedKeys()) {
-      ensure(
-        found.get(key) === id,
-        'animals.once',
-        () => `the key of animal ${id} is that of ${found.get(key)} after reopening`,
-      )
+      const message = () => `the key of animal ${id} is that of ${found.get(key)} after reopening`
+      ensure(found.get(key) === id, 'animals.once', message)
     }
   }
 

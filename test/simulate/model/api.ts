@@ -241,11 +241,9 @@ export function createApiModel(options: ApiModelOptions) {
   function expectHead(request: WireRequest): (response: WireResponse) => void {
     const statuses = isCollection(request) ? [200, 503] : [200, 404, 503]
     return ({ status, headers, body }) => {
-      ensure(
-        body === '' && statuses.includes(status) && Number(headers['content-length']) > 1,
-        'response.true',
-        () => `HEAD is answered with ${status} ${headers['content-length']} ${body}`,
-      )
+      const length = Number(headers['content-length'])
+      const isRight = body === '' && statuses.includes(status) && length > 1
+      ensure(isRight, 'response.true', () => `HEAD gets ${status}, ${length} bytes, and ${body}`)
       note('HEAD')
     }
   }
@@ -260,11 +258,9 @@ export function createApiModel(options: ApiModelOptions) {
       if (response.status === 503) return checkUnavailable(response, 'listPets', call.failures.read)
       ensureStatus(response, 200)
       const pets = readPets(response.body)
-      ensure(
-        response.body === `[${pets.map(jsonOf).join(',')}]`,
-        'animals.kept',
-        () => `the list ${response.body.slice(0, 500)} is not that of ${call.request.target}`,
-      )
+      const isRight = response.body === `[${pets.map(jsonOf).join(',')}]`
+      const message = () => `${call.request.target} is ${response.body.slice(0, 500)}`
+      ensure(isRight, 'animals.kept', message)
       const query = { limit: Number(limit), status, after }
       const hasMore = operation.listed(query, pets)
       if (pagination) checkNext(response, query, pets, hasMore)
@@ -298,11 +294,8 @@ export function createApiModel(options: ApiModelOptions) {
       }
       ensureStatus(response, 200)
       const [pet] = readPets(`[${response.body}]`)
-      ensure(
-        pet !== undefined && response.body === jsonOf(pet),
-        'animals.kept',
-        () => `animal ${id} is ${response.body.slice(0, 500)}`,
-      )
+      const message = () => `animal ${id} is ${response.body.slice(0, 500)}`
+      ensure(pet !== undefined && response.body === jsonOf(pet), 'animals.kept', message)
       operation.got(id, pet)
       note('get')
     }
@@ -342,11 +335,8 @@ export function createApiModel(options: ApiModelOptions) {
       if (!pet) throw new Error('A created animal without a body')
       const replayed = response.headers['idempotent-replayed'] === 'true'
       const { body } = response
-      ensure(
-        (use !== undefined || !replayed) && body === jsonOf(pet),
-        'response.true',
-        () => `created ${body.slice(0, 500)}${replayed ? ' again' : ''}`,
-      )
+      const message = () => `created ${body.slice(0, 500)}${replayed ? ' again' : ''}`
+      ensure((use !== undefined || !replayed) && body === jsonOf(pet), 'response.true', message)
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
       if (!replayed) {
@@ -392,11 +382,9 @@ type Headers = Readonly<Record<string, string | undefined>>
 /** What belongs to limits has an invariant of its own. */
 function checkHeaders({ headers }: WireResponse, expected: Headers): void {
   for (const name of new Set([...Object.keys(headers), ...Object.keys(expected)])) {
-    ensure(
-      headers[name] === expected[name],
-      /ratelimit|retry-after|cache-control/.test(name) ? 'limits.exact' : 'response.true',
-      () => `${name} is ${headers[name]}, not ${expected[name]}`,
-    )
+    const isOfLimits = /ratelimit|retry-after|cache-control/.test(name)
+    const message = () => `${name} is ${headers[name]}, not ${expected[name]}`
+    ensure(headers[name] === expected[name], isOfLimits ? 'limits.exact' : 'response.true', message)
   }
 }
 
@@ -474,20 +462,15 @@ function checkError(
   const says =
     body === JSON.stringify({ code, message, status }) &&
     words.every(word => message.includes(word))
-  ensure(
-    status === expected?.status && (request?.method === 'HEAD' ? body === '' : says),
-    invariant,
-    () => `${status} ${body.slice(0, 300)} instead of ${JSON.stringify(expected)}`,
-  )
+  const isRight = status === expected?.status && (request?.method === 'HEAD' ? body === '' : says)
+  const shown = () => `${status} ${body.slice(0, 300)} instead of ${JSON.stringify(expected)}`
+  ensure(isRight, invariant, shown)
 }
 
 /** Without a valid key (spec §8). */
 const ANONYMOUS: Policy = { perMinute: 60, perDay: 1_000, banAfter: Infinity }
 
 function ensureStatus({ status, body }: WireResponse, expected: number): void {
-  ensure(
-    status === expected,
-    'response.true',
-    () => `${status} instead of ${expected}: ${body.slice(0, 300)}`,
-  )
+  const message = () => `${status} instead of ${expected}: ${body.slice(0, 300)}`
+  ensure(status === expected, 'response.true', message)
 }

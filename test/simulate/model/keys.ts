@@ -122,11 +122,8 @@ export function createKeyModel(ttl: number, onFree: () => void) {
         const sure = holder()
         const others = sure ? [sure] : possible()
         const message = () => `${name} was refused, and its key names no other animal`
-        ensure(
-          others.some(one => one.name !== name),
-          'response.true',
-          message,
-        )
+        const isOther = others.some(one => one.name !== name)
+        ensure(isOther, 'response.true', message)
       },
       /** It stores nothing, now or later. */
       refused: () => leave(key, own),
