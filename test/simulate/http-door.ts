@@ -91,24 +91,12 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
     let isReading = true
     /** What it reads as soon as it reads. */
     let unread: (() => void) | undefined
-    const socket = new Duplex({
-      highWaterMark: 4_096,
-      read() {},
-      write(bytes: Buffer, _, done) {
-        unread = () => {
-          read(bytes.toString('latin1'))
-          done()
-        }
-        readOn()
-      },
-      final(done) {
-        end()
+    const socket = serverEnd(end, (bytes, done) => {
+      unread = () => {
+        read(bytes.toString('latin1'))
         done()
-      },
-      destroy(error, done) {
-        end()
-        done(error)
-      },
+      }
+      readOn()
     })
     server.emit('connection', Object.assign(socket, { remoteAddress }))
     return { isFree: () => !isOver && !isSending, send }
@@ -182,6 +170,23 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
       }
     }
   }
+}
+
+/** The end of a connection that the server has. */
+function serverEnd(end: () => void, write: (bytes: Buffer, done: () => void) => void): Duplex {
+  return new Duplex({
+    highWaterMark: 4_096,
+    read() {},
+    write: (bytes, _, done) => write(bytes, done),
+    final(done) {
+      end()
+      done()
+    },
+    destroy(error, done) {
+      end()
+      done(error)
+    },
+  })
 }
 
 /** What is listened to meanwhile has no port: its connections come by `emit`. */

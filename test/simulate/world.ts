@@ -45,7 +45,7 @@ export async function runWorld(scenario: Scenario, create: CreateServer) {
     const common = { seed, setting, scheduler, model, clock: clock.now }
     const stage = { ...common, note, trace: trace.add, fail }
     server = await create(stage)
-    await createWorld(scenario.events, stage, server, clock.step, next).settle()
+    await runEvents(scenario.events, stage, server, clock.step, next)
     const left = listenersOf(process)
     ensure(left === listeners, 'memory.bounded', () => `listeners were ${listeners}, are ${left}`)
   } catch (error) {
@@ -87,14 +87,14 @@ export async function runWorld(scenario: Scenario, create: CreateServer) {
   }
 }
 
-/** Puts all parts together. */
-function createWorld(
+/** All events happen; then everything works again, all calls end, and the file is as it should be. */
+async function runEvents(
   events: readonly PlannedEvent[],
   stage: Stage,
   server: ServerLife,
   stepClock: (ms: number) => void,
   next: () => Promise<void>,
-) {
+): Promise<void> {
   const { seed, setting, scheduler, fail } = stage
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet =
@@ -119,25 +119,20 @@ function createWorld(
       return happen?.(event)
     })
   }
-  return { settle }
-
-  /** All events happen; then everything works again, all calls end, and the file is as it should be. */
-  async function settle(): Promise<void> {
-    await settled()
-    while (coming > 0) await next()
-    server.heal()
-    network.heal()
-    await ends(server.ready(), 'client.ends', 'the server does not start')
-    const message = () => `${cast.open()} calls have not ended`
-    await until(() => cast.open() === 0, 'client.ends', message)
-    await rest()
-    // A process may be about to compact its file.
-    ensureFewTimers(server.processes, 'all calls have ended')
-    await ends(cast.close(), 'client.ends', 'a client does not close')
-    await ends(server.finish(), 'file.tidy', 'the storage does not close')
-    await rest()
-    ensureFewTimers(0, 'everything is closed')
-  }
+  await settled()
+  while (coming > 0) await next()
+  server.heal()
+  network.heal()
+  await ends(server.ready(), 'client.ends', 'the server does not start')
+  const message = () => `${cast.open()} calls have not ended`
+  await until(() => cast.open() === 0, 'client.ends', message)
+  await rest()
+  // A process may be about to compact its file.
+  ensureFewTimers(server.processes, 'all calls have ended')
+  await ends(cast.close(), 'client.ends', 'a client does not close')
+  await ends(server.finish(), 'file.tidy', 'the storage does not close')
+  await rest()
+  ensureFewTimers(0, 'everything is closed')
 
   /** Short timers that nothing stops end by themselves. */
   async function rest(): Promise<void> {
