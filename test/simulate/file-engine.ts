@@ -24,7 +24,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let kept: RateLimitSnapshot | undefined = setting.actors.flatMap(({ name, used }) =>
     used ? [[name, used]] : [],
   )
-  model.limits.restore(kept)
+  model.state.limits.restore(kept)
   let deaths = 0
   /** What processes have open. */
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
@@ -187,7 +187,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
           remote?.degraded((error as Error).message)
         })
         if (kept) await rateLimits.restore(kept)
-        else model.forgetLimits()
+        else model.state.limits.forget()
         kept = undefined
       },
       admit(expected, answer) {

@@ -74,7 +74,7 @@ export function remoteLimits(
     if (how !== 'now' || isTrial) waiting.add(one)
     if (how === 'never') return new Promise<Decision>(() => {})
     // It counts at once, and answers later.
-    const told = model.limits.ask(partition, policy, now)
+    const told = model.state.limits.ask(partition, policy, now)
     const decision = limits.consume(partition, policy, now) as Decision
     const heard = () => expected?.decided({ ask: () => told })
     if (how === 'now' && !isTrial) {

@@ -113,7 +113,7 @@ function createServerLife(options: Stage, engine: Engine) {
   let restoring: readonly Saved[] = []
   let keys = 0
   let interruptions = 0
-  if (setting.sqlite) model.keys.set(INTERRUPTER, { id: INTERRUPTER, policy: UNLIMITED })
+  if (setting.sqlite) model.state.keys.set(INTERRUPTER, { id: INTERRUPTER, policy: UNLIMITED })
   for (const place of places) startLater(place)
 
   return {
@@ -180,7 +180,7 @@ function createServerLife(options: Stage, engine: Engine) {
     place.door = undefined
     if (places.some(({ isOpen }) => isOpen)) return
     isFresh = true
-    model.crash()
+    model.state.crash()
   }
 
   function startLater(place: Place): void {
@@ -213,7 +213,7 @@ function createServerLife(options: Stage, engine: Engine) {
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
     const own = { storage, clock, rateLimits }
-    const store = createStore({ ...storeOptions(setting, model.keys), ...own })
+    const store = createStore({ ...storeOptions(setting, model.state.keys), ...own })
     store.events.on('*', model.announce)
     const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
     const [through, now] = [await serve(setting.door), await serve('handle')]
@@ -268,23 +268,23 @@ function createServerLife(options: Stage, engine: Engine) {
 
   /** Everything that was there before is there, and is all. */
   async function checkContent(backend: Backend, isFirst: boolean): Promise<void> {
-    const seeing = model.history.read()
+    const seeing = model.state.history.read()
     const { pets, nextId, idempotencyKeys = [] } = await backend.content()
     if (isFirst) {
       const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
       const isPresent = ({ id, name }: Pick<Pet, 'id' | 'name'>) => present.has(`${id} ${name}`)
-      const isOld = [...model.history.pets.values()].every(isPresent)
+      const isOld = [...model.state.history.pets.values()].every(isPresent)
       const restored = mostOf(restoring.filter(({ pets }) => pets.pets.every(isPresent)))
       if (!isOld && restored) replaced(restored, pets)
       restoring = []
-      model.history.reopen(pets.map(seen), nextId)
+      model.state.history.reopen(pets.map(seen), nextId)
     } else {
       seeing.listed({ limit: pets.length + 1 }, pets.map(seen))
     }
     const found = new Map(
       idempotencyKeys.map(({ scope, key, petId }) => [`${scope} ${key}`, petId]),
     )
-    for (const [key, id] of model.usedKeys()) {
+    for (const [key, id] of model.state.used.inUse()) {
       const message = () => `the key of animal ${id} is that of ${found.get(key)} after reopening`
       ensure(found.get(key) === id, 'animals.once', message)
     }
@@ -352,7 +352,7 @@ function createServerLife(options: Stage, engine: Engine) {
 
   async function snapshot([place]: readonly Place[]): Promise<void> {
     const pets = await backendOf(place).content()
-    saved = { pets, keys: model.saveKeys() }
+    saved = { pets, keys: model.state.used.save() }
   }
 
   async function restore([place]: readonly Place[], isOver: () => boolean): Promise<void> {
@@ -376,8 +376,8 @@ function createServerLife(options: Stage, engine: Engine) {
   }
 
   function replaced({ pets, keys }: Saved, found: readonly Pet[]): void {
-    model.history.replace(found.map(seen), pets.pets.map(seen), pets.nextId)
-    model.replaceKeys(keys)
+    model.state.history.replace(found.map(seen), pets.pets.map(seen), pets.nextId)
+    model.state.used.replace(keys)
   }
 
   /** Goes on with a copy in a new file, made as the command `copy` does. */
@@ -421,14 +421,14 @@ function createServerLife(options: Stage, engine: Engine) {
   }
 
   function addKey(id: string, expiresIn: number | null = null): string {
-    const old = [...model.keys].filter(([, record]) => record.id === id)
+    const old = [...model.state.keys].filter(([, record]) => record.id === id)
     const [key, record] = newKey(++keys, id, expiresIn, options)
-    model.keys.set(key, record)
+    model.state.keys.set(key, record)
     const [name, apiKey] = apiKeyOf(key, record, setting)
     for (const { running } of places) running?.store.apiKeys.add(name, apiKey)
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
-        model.keys.delete(other)
+        model.state.keys.delete(other)
         for (const { running } of places) running?.store.apiKeys.remove(nameOf(other, setting))
       })
     }

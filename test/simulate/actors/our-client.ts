@@ -52,10 +52,12 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     if (call.do === 'list')
       return (await current.listPets(queryOf(call, true), options)).map(checked)
     if (call.do === 'odd') return (await current.listPets({}, options)).map(checked)
-    const before = [...model.history.pets.values()]
+    const before = [...model.state.history.pets.values()]
     const ids = new Set<unknown>()
     for await (const pet of current.all({}, options)) ids.add(checked(pet).id)
-    const lost = before.find(pet => model.history.pets.get(pet.id) === pet && !ids.has(pet.id))
+    const lost = before.find(
+      pet => model.state.history.pets.get(pet.id) === pet && !ids.has(pet.id),
+    )
     ensure(!lost, 'client.answers', () => `all() left out animal ${lost?.id}`)
     return
   }

@@ -4,7 +4,6 @@ import type { WireRequest, WireResponse } from '../network.js'
 import type { StoreSetting } from '../scenario.js'
 import { ensure, type Invariant, Violation } from '../violation.js'
 import { createEventModel } from './events.js'
-import type { SavedKeys } from './keys.js'
 import type { LimitModel, Told } from './limits.js'
 import type { SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
@@ -58,31 +57,16 @@ export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
   const { pagination, cors, defaultStatus, sunset, deprecatedAt, standardHeaders } = options.options
   const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
-  let state = createState(idempotencyMs, () => note('key is free again'))
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
   const { announce, ensureAnnounced } = createEventModel(options.double === undefined)
   /** How often the disk had failed when a create last succeeded. */
   let failuresBefore = 0
 
-  return {
-    /** What is stored and counted. What has arrived before it is replaced is answered by the old one. */
-    get state() {
-      return state
-    },
-    set state(next) {
-      state = next
-    },
-    get history() {
-      return state.history
-    },
-    get limits() {
-      return state.limits
-    },
-    /** The keys that are valid now. */
-    get keys() {
-      return state.keys
-    },
+  /** What is stored and counted. What has arrived before it is replaced is answered by the old one. */
+  const model = { state: createState(idempotencyMs, () => note('key is free again')) }
+
+  return Object.assign(model, {
     /** An animal that some client will send. */
     register(pet: NewPet): void {
       const status = pet.status ?? defaultStatus ?? undefined
@@ -98,7 +82,7 @@ export function createApiModel(options: ApiModelOptions) {
      *
      * @param now the clock of the server
      */
-    expect(request: WireRequest, now: number, own = state) {
+    expect(request: WireRequest, now: number, own = model.state) {
       const key = keyOf(own, request, now)
       const policy = key?.policy ?? anonymous ?? ANONYMOUS
       const partition = key?.id ?? `addr:${request.address}`
@@ -148,29 +132,18 @@ export function createApiModel(options: ApiModelOptions) {
         },
         /** It has run, and a fault took its answer. @param location of its animal, if that is a 201 */
         hasRun(location: string | undefined): void {
-          if (request.method !== 'POST') return
+          if (!checkBody || request.method !== 'POST') return
           const id = Number(location?.split('/').at(-1))
           const { name } = JSON.parse(request.body ?? '') as { name: string }
           const replayed = own.history.pets.has(id) && { 'idempotent-replayed': 'true' }
           const body = jsonOf({ id, text: `${animals.get(name)}` })
-          checkBody?.(location ? { status: 201, headers: { ...replayed }, body } : REUSED)
+          checkBody(location ? { status: 201, headers: { ...replayed }, body } : REUSED)
         },
       }
     },
-    /** What is under way will never end: the process is dead. */
-    crash(): void {
-      state.history.crash()
-      state.used.crash()
-    },
-    /** The process has ended, and with it what it counted. */
-    forgetLimits: () => state.limits.forget(),
     /** A store has announced something to its host. */
     announce,
-    /** The idempotency keys that are surely in use, with their animals. */
-    usedKeys: () => state.used.inUse(),
-    saveKeys: () => state.used.save(),
-    replaceKeys: (saved: SavedKeys) => state.used.replace(saved),
-  }
+  })
 
   function isPreflight({ method, headers }: WireRequest): boolean {
     const { origin, 'access-control-request-method': asked } = headers

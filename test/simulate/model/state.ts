@@ -21,6 +21,8 @@ export interface ModelState {
   readonly keys: Map<string, KeyRecord>
   /** Idempotency keys. */
   readonly used: KeyModel
+  /** What is under way will never end: the process is dead. */
+  crash(): void
   /** One in which nothing is stored or counted. */
   empty(keys: ReadonlyMap<string, KeyRecord>): ModelState
   /** A copy with other keys, and these animals, which are all that it has. */
@@ -36,6 +38,10 @@ export function createState(idempotencyMs: number | null, onFree: () => void): M
     const used = createKeyModel(idempotencyMs ?? 0, onFree)
     return {
       ...{ history, limits, keys, used },
+      crash() {
+        history.crash()
+        used.crash()
+      },
       empty: keys => stateOf(new Map(keys), createLimitModel()),
       copy(pets, nextId, keys) {
         const copy = stateOf(new Map(keys), createLimitModel(limits.budgets()))

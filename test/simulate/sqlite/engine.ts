@@ -19,7 +19,7 @@ const NO_PROCESS = 5_000_000
 export async function createSqliteEngine(options: EngineOptions): Promise<Engine> {
   const { seed, scheduler, model, setting, note, fail } = options
   const sqlite = setting.sqlite as SqliteSetting
-  const counts = createCounts(model.limits)
+  const counts = createCounts(model.state.limits)
   const machine = createSqliteMachine(options, onSync)
   const { files, calls } = machine
   const everyone = Array.from({ length: sqlite.processes }, (_, number) => number)
@@ -50,7 +50,7 @@ export async function createSqliteEngine(options: EngineOptions): Promise<Engine
         if (copier.isDead) return
         animals = next
         if (sqlite.ownLimits) return
-        model.forgetLimits()
+        model.state.limits.forget()
         counts.clear()
       } finally {
         machine.end(copier)
