@@ -21,7 +21,9 @@ const isChosen = ({ name }) =>
 const chosen = DEFECTS.filter(isChosen).map(one => ({ world: 'file', ...one }))
 if (chosen.length === 0) throw new Error(`No defect is named ${positionals.join(' or ')}`)
 const folder = copyBuild()
-const run = world => Promise.all(seeds.map(seed => simulated(folder, seed, steps, world)))
+// An event takes longer with a test double, whose digests and reports are compared.
+const stepsIn = world => (world === 'double' ? steps / 5 : steps)
+const run = world => Promise.all(seeds.map(seed => simulated(folder, seed, stepsIn(world), world)))
 for (const world of new Set(chosen.map(({ world }) => world))) {
   const red = (await run(world)).find(Boolean)
   if (red) throw new Error(`Without a defect, the world ${world} breaks ${red.invariant}`)

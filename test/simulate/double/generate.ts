@@ -17,7 +17,7 @@ export function doubleScenarioOf(name: string): Scenario {
   const { setting, events, ...scenario } = scenarioOf(name)
   const choices = choicesOf(name, 'double')
   const isJudged = choices.chance(0.4)
-  const double = { journal: choices.pick([3, 40, 400]), isJudged }
+  const double = { journal: choices.pick([3, 20, 100]), isJudged }
   // Half of a body never comes by a call of `fetch`.
   const weather = isJudged ? PERFECT : { ...setting.weather, requestCut: 0 }
   const all = events.map((event, at) => {
