@@ -371,9 +371,11 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
     ensure(unjust.length === 0, 'verdict.just', text)
   }
 
+  /** With another key of the same customer, a client begins anew. */
   function isPolite(key: string | null): boolean {
     const actor = setting.actors.find(({ name }) => name === key)
-    return actor !== undefined && ACTORS[actor.kind]?.isPolite === true
+    const own = [...current.model.keys.values()].filter(({ id }) => id === key)
+    return own.length === 1 && ACTORS[`${actor?.kind}`]?.isPolite === true
   }
 
   /** Closed, it ends all calls. */
