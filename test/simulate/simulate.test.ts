@@ -9,7 +9,7 @@ import { worldOf } from './worlds.js'
 test('simulate - 8,000 events of a seed break no invariant', async () => {
   const { failure, steps } = await simulate({
     seed: 9,
-    kinds: ['file'],
+    kinds: ['file', 'double'],
     isEnough: steps => steps >= 8_000,
   })
   assert.equal(failure?.outcome.violation, undefined)
@@ -18,7 +18,7 @@ test('simulate - 8,000 events of a seed break no invariant', async () => {
 
 test('simulate - the same seed has the same trace, another seed another one', async () => {
   const run = (seed: number) =>
-    simulate({ seed, kinds: ['file'], isEnough: steps => steps >= 1_500 })
+    simulate({ seed, kinds: ['file', 'double'], isEnough: steps => steps >= 1_500 })
   const [one, again, other] = [await run(5), await run(5), await run(10)]
   assert.deepEqual(one, again)
   assert.notEqual(one.digest, other.digest)
