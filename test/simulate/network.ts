@@ -166,47 +166,23 @@ export function createNetwork(
     const lose = () => {
       if (!hangs) scheduler.later(`reset to ${from}`, NOTICED, () => client.fail('ECONNRESET'))
     }
-    const repeat = () =>
-      arrive(
-        request,
-        () => {},
-        () => {},
-      )
+    const repeat = () => void server(request)?.catch(() => {})
     if (isRepeated) scheduler.later(`repeat of ${from}`, REPEATED, repeat)
-    if (isLost) {
-      lose()
-      return
-    }
+    if (isLost) return void lose()
     scheduler.later(`request of ${from}`, current.delay, () => {
       if (scheduler.now() < cutEnd) return lose()
-      const sent = isCut ? { ...request, isCut } : request
-      const isHeard = arrive(
-        sent,
-        response => {
-          if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
-          scheduler.later(`response to ${from}`, current.delay, () => {
-            if (scheduler.now() < cutEnd) return lose()
-            const isHalf = isResponseCut || response.isCut
-            const isWhole = !isHalf || response.body === ''
-            client.answer(isForeign ? foreign() : response, isWhole)
-          })
-        },
-        lose,
-      )
-      if (!isHeard) client.fail('ECONNREFUSED')
+      const answering = server(isCut ? { ...request, isCut } : request)
+      if (!answering) return client.fail('ECONNREFUSED')
+      void answering.then(response => {
+        if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
+        scheduler.later(`response to ${from}`, current.delay, () => {
+          if (scheduler.now() < cutEnd) return lose()
+          const isHalf = isResponseCut || response.isCut
+          const isWhole = !isHalf || response.body === ''
+          client.answer(isForeign ? foreign() : response, isWhole)
+        })
+      }, lose)
     })
-  }
-
-  /** Whether anybody listens. */
-  function arrive(
-    request: WireRequest,
-    answer: (response: WireResponse) => void,
-    lose: () => void,
-  ): boolean {
-    const answering = server(request)
-    if (!answering) return false
-    void answering.then(answer, lose)
-    return true
   }
 }
 
