@@ -236,8 +236,11 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
     return { ...response, isCut: isLost, isForeign: isHit === true && kind === 'malformed' }
   }
 
-  function arm(it: TestDouble, fault: Fault): void {
+  async function arm(it: TestDouble, fault: Fault): Promise<void> {
+    const before = await it.digest()
     it.faults.arm(fault)
+    const isOther = (await it.digest()) !== before
+    ensure(isOther, 'state.whole', () => 'the digest leaves out a fault')
     current.faults.arm(fault, it.clock.now())
     note('arm')
   }
