@@ -103,7 +103,10 @@ export function createCast(options: CastOptions) {
       if (log.isOneByOne()) compareVerdicts(name, judging, report, log.requests, pagination, note)
       if (!isPolite) return
       // Others may have had a part in a ban: those with another key of the customer, or the network.
-      const isUnjust = ({ allowed, rule }: Finding) => !allowed && rule !== 'ban.risked'
+      // And a call after one that gave up on a server that is down looks like its next attempt.
+      const isNew = ({ rule, evidence }: Finding) =>
+        rule === 'retry-after.early' && evidence.every(text => / got 5\d\d /.test(text))
+      const isUnjust = (one: Finding) => !one.allowed && one.rule !== 'ban.risked' && !isNew(one)
       const unjust = report.findings.filter(isUnjust).map(({ rule, seen }) => `${rule}: ${seen}`)
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${unjust.join('; ')}`)
     })
