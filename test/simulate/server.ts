@@ -103,9 +103,7 @@ function createServerLife(options: Stage, engine: Engine) {
   let task: Task | undefined
   let tasks = 0
   let requests = 0
-  // Of ids that were given before, some may be missing.
-  const nextId = choicesOf(seed, 'first snapshot').pick([1, 7])
-  let saved: Saved = { pets: { pets: [], nextId }, keys: new Map() }
+  let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
    * Restores that have not ended, or failed and the disk kept the storage from undoing them: if the process
    * dies before the next change, any of them may have happened, or none.
