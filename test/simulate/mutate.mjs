@@ -2,7 +2,7 @@
  * `npm run mutate -- [--seed n] [--count n] [--steps n] [--executed] [room…]`: draws small changes from the code of
  * the build, such as a comparison the other way round, and prints what notices each: the tests of its room, the
  * simulation, or neither. What neither notices is a test that is missing, or code that nobody needs. With `--executed`,
- * it draws only from code that the simulation executes.
+ * it draws only from code that a world executes.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { parse } from 'acorn'
 import { ancestor } from 'acorn-walk'
 import { createRandom } from '../../dist/test/crash/random.js'
+import { worldOf } from '../../dist/test/simulate/worlds.js'
 import { copyBuild, node, planted, simulated } from './plant.mjs'
 
 /** Each with the tests that are its own, and the worlds of the simulation that have it. */
@@ -52,10 +53,22 @@ const { values, positionals } = parseArgs({
     executed: { type: 'boolean', default: false },
   },
 })
-const rooms = positionals.length > 0 ? positionals : Object.keys(ROOMS)
+const worldsOf = room => ROOMS[room].slice(1)
+const missingOf = room =>
+  worldsOf(room)
+    .map(world => worldOf(world).missing)
+    .find(Boolean)
+const rooms =
+  positionals.length > 0 ? positionals : Object.keys(ROOMS).filter(room => !missingOf(room))
 const unknown = rooms.find(room => !(room in ROOMS))
 if (unknown) {
   console.error(`Unknown room ${unknown}; expected one of ${Object.keys(ROOMS).join(', ')}`)
+  process.exit(2)
+}
+// A world that cannot run would seem to notice every change.
+const missing = rooms.map(missingOf).find(Boolean)
+if (missing) {
+  console.error(`A world of these rooms cannot run: ${missing}`)
   process.exit(2)
 }
 const random = createRandom(Number(values.seed))
@@ -81,12 +94,11 @@ console.log(
     .join(', ')}`,
 )
 
-/** Tells whether a world executes a place of a file, by what V8 counts; what runs on import is not in a world. */
+/** Tells whether a world executes a place of a file, by V8's coverage. What runs on import does not count. */
 async function executed() {
   const counts = join(folder, 'counts')
   process.env.NODE_V8_COVERAGE = counts
-  const worlds = new Set(rooms.flatMap(room => ROOMS[room].slice(1)))
-  for (const world of worlds) await simulated(folder, 1, 100_000, world)
+  for (const world of new Set(rooms.flatMap(worldsOf))) await simulated(folder, 1, 100_000, world)
   delete process.env.NODE_V8_COVERAGE
   const scripts = readdirSync(counts).flatMap(
     name => JSON.parse(readFileSync(join(counts, name), 'utf8')).result,
@@ -104,9 +116,8 @@ async function executed() {
 }
 
 async function findersOf(room) {
-  const [tests, ...worlds] = ROOMS[room]
-  const byTests = (await node(folder, ['test/run.mjs', tests])).code !== 0
-  const bySimulation = await simulated(folder, 1, Number(values.steps), ...worlds)
+  const byTests = (await node(folder, ['test/run.mjs', ROOMS[room][0]])).code !== 0
+  const bySimulation = await simulated(folder, 1, Number(values.steps), ...worldsOf(room))
   if (byTests && bySimulation) return 'both'
   if (byTests) return 'tests'
   return bySimulation ? 'simulation' : 'neither'

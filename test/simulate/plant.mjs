@@ -38,8 +38,8 @@ export async function planted(folder, file, change, task) {
 }
 
 /**
- * After how many events the simulation finds something with a seed in some worlds, and the invariant that it names; how it
- * ended if it names none. Undefined if it finds nothing.
+ * After how many events the simulation finds something with a seed in some worlds, and the invariant that
+ * it names; how it ended if it names none. Undefined if it finds nothing.
  */
 export async function simulated(folder, seed, steps, ...worlds) {
   const asked = ['--seed', seed, '--steps', steps, ...worlds.flatMap(world => ['--world', world])]
