@@ -17,7 +17,6 @@ export interface CastOptions extends Stage {
   readonly addKey: (id: string, expiresIn?: number | null) => string
   /** Whether nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
-  /** Whether the clock of the server is set, so that Reset may be any instant. */
   readonly hasClockSteps: boolean
 }
 
@@ -102,11 +101,14 @@ export function createCast(options: CastOptions) {
       const report = judging.report()
       if (log.isOneByOne()) compareVerdicts(name, judging, report, log.requests, pagination, note)
       if (!isPolite) return
+      // A call after one that gave up on a server that is down looks like its next attempt.
+      const isNewCall = ({ rule, evidence }: Finding) =>
+        rule === 'retry-after.early' &&
+        evidence.length > 0 &&
+        evidence.every(text => / got 5\d\d /.test(text))
       // Others may have had a part in a ban: those with another key of the customer, or the network.
-      // And a call after one that gave up on a server that is down looks like its next attempt.
-      const isNew = ({ rule, evidence }: Finding) =>
-        rule === 'retry-after.early' && evidence.every(text => / got 5\d\d /.test(text))
-      const isUnjust = (one: Finding) => !one.allowed && one.rule !== 'ban.risked' && !isNew(one)
+      const isUnjust = (one: Finding) =>
+        !one.allowed && one.rule !== 'ban.risked' && !isNewCall(one)
       const unjust = report.findings.filter(isUnjust).map(({ rule, seen }) => `${rule}: ${seen}`)
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${unjust.join('; ')}`)
     })

@@ -75,15 +75,14 @@ const NONE: ReadonlySet<number> = new Set()
 /** A finding names as many requests. */
 const MOST_SHOWN = 100
 
-const LIMIT = 'x-ratelimit-limit'
-
 /** How much was judged, and what comes of it. */
 function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[]): void {
   const { ok, requests, unanswered, decided, findings } = report
   const isDecision = ({ request, response, isWhole }: Sent) => {
     const { status = 500, headers = {}, body = '' } = isWhole && response ? response : {}
-    const isCall = /^\/v1\/pets[/?]?/.test(request.target) && petIdOf(request) !== ''
-    const isFound = status !== 404 || (petIdOf(request) !== undefined && LIMIT in headers)
+    const id = petIdOf(request)
+    const isCall = /^\/v1\/pets[/?]?/.test(request.target) && id !== ''
+    const isFound = status !== 404 || (id !== undefined && 'x-ratelimit-limit' in headers)
     const isJsonType = headers['content-type'] === 'application/json'
     const isReadable = isJsonType && (request.method === 'HEAD' || isJson(body))
     return isCall && status < 500 && isFound && isReadable

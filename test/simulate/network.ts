@@ -59,14 +59,14 @@ export const QUIET = {
 }
 const HTML = { 'content-type': 'text/html' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const NO_LIMITS = {
+const UNREADABLE_LIMITS = {
   'x-ratelimit-limit': '-',
   'x-ratelimit-remaining': '',
   'x-ratelimit-reset': '1e9',
 }
 
-/** What a proxy answers, with another header for each. @param now as it has it */
-function foreignResponses(now: number): readonly Omit<WireResponse, 'isForeign'>[] {
+/** What proxies answer by themselves. @param now by their clock */
+function foreignResponses(now: number): readonly WireResponse[] {
   const date = (ms: number) => new Date(now + ms).toUTCString()
   return [
     { status: 502, headers: HTML, body: '<h1>Bad Gateway</h1>' },
@@ -74,7 +74,7 @@ function foreignResponses(now: number): readonly Omit<WireResponse, 'isForeign'>
     { status: 503, headers: { 'retry-after': date(5_000), date: date(0) }, body: '<br>' },
     { status: 504, headers: JSON_TYPE, body: '{"message":"late"}' },
     { status: 429, headers: { ...JSON_TYPE, 'retry-after': '3' }, body: '{"error":"slow down"}' },
-    { status: 429, headers: { ...NO_LIMITS, 'retry-after': 'soon' }, body: '' },
+    { status: 429, headers: { ...UNREADABLE_LIMITS, 'retry-after': 'soon' }, body: '' },
     { status: 500, headers: JSON_TYPE, body: '{"code":"not_found","message":7,"status":404}' },
     { status: 404, headers: HTML, body: '<h1>Not Found</h1>' },
     { status: 200, headers: HTML, body: '<h1>Please log in</h1>' },

@@ -143,6 +143,11 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'new-key'; readonly actor: string; readonly expiresIn: number | null }
 )
 
+/** Whether the clock of the server is set, so that Reset may be any instant. */
+export function hasClockSteps(events: readonly PlannedEvent[]): boolean {
+  return events.some(({ kind }) => kind === 'clock-step' || kind === 'run')
+}
+
 /** After so many calls to the disk, of all or of one kind, before or after the next one does its work. */
 export interface DiskMoment {
   readonly call?: DiskCall

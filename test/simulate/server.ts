@@ -81,7 +81,7 @@ interface Task {
 
 /** How long a supervisor takes to start a process again. */
 export const START = { least: 1, most: 2_000 }
-/** What a disk or a lock may take, in ms; what is idle does not count. */
+/** How long requests under way may keep a server from closing, in ms. */
 const LONGEST_DRAIN = 20_000
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000

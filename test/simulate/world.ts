@@ -4,7 +4,7 @@ import { virtualGlobals } from './globals.js'
 import { createApiModel } from './model/api.js'
 import { createNetwork } from './network.js'
 import { choicesOf } from './random.js'
-import type { PlannedEvent, Scenario, Setting } from './scenario.js'
+import { hasClockSteps, type PlannedEvent, type Scenario, type Setting } from './scenario.js'
 import { createScheduler, settled } from './scheduler.js'
 import type { CreateServer, ServerLife } from './server.js'
 import { createTrace } from './trace.js'
@@ -99,9 +99,8 @@ async function runEvents(
   const network = createNetwork(seed, setting.weather, scheduler, server.handle)
   const isQuiet =
     isCalm(setting) && isUnused(setting) && events.every(({ kind }) => kind === 'call')
-  const hasClockSteps = events.some(({ kind }) => /clock-step|run/.test(kind))
-  const { addKey } = server
-  const cast = createCast({ ...stage, network, addKey, isQuiet, hasClockSteps })
+  const known = { isQuiet, hasClockSteps: hasClockSteps(events) }
+  const cast = createCast({ ...stage, ...known, network, addKey: server.addKey })
   const happenings: Partial<Happenings> = {
     call: ({ actor, call }) => cast.call(actor, call),
     'network-cut': ({ ms }) => network.cutUntil(scheduler.now() + ms),
@@ -153,8 +152,11 @@ async function runEvents(
     work.then(() => {
       hasEnded = true
     }, fail)
-    const text = () => message
-    await until(() => hasEnded, invariant, text)
+    await until(
+      () => hasEnded,
+      invariant,
+      () => message,
+    )
   }
 
   async function until(isOver: () => boolean, invariant: Invariant, message: () => string) {

@@ -47,8 +47,8 @@ export function rude(context: ActorContext): Actor {
     const written = NAMED[creates % NAMED.length]?.(name) ?? name
     const own = isNamed ? { 'idempotency-key': isReused ? reused.name : written } : {}
     if (isNamed && !isReused) reused = { name: written, body }
-    // Where the limit is small, some are exactly as long.
-    const isLongest = options.maxBodyBytes < LONG && creates % 3 === 0
+    // Where the limit is small, some bodies are exactly as long.
+    const isLongest = options.maxBodyBytes < SMALL && creates % 3 === 0
     const padded = isLongest ? body.padEnd(options.maxBodyBytes) : body
     const sent: Sent = ['/pets', { method: 'POST', headers: { ...headers, ...own }, body: padded }]
     return isNamed && chance > 0.3 ? [sent, sent] : [sent]
@@ -58,8 +58,8 @@ export function rude(context: ActorContext): Actor {
 type Headers = Readonly<Record<string, string>>
 type Sent = [target: string, init: RequestInit]
 
-/** In bytes. */
-const LONG = 1_000
+/** In bytes: a limit below it is a small one. */
+const SMALL = 1_000
 
 /** Ways to write an idempotency key, at its longest too. */
 const NAMED: readonly ((name: string) => string)[] = [

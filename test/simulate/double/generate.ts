@@ -2,7 +2,7 @@ import type { Fault } from '../../../adapters/test-double/index.js'
 import { scenarioOf } from '../generate.js'
 import { QUIET } from '../network.js'
 import { type Choices, choicesOf } from '../random.js'
-import type { ActorSetting, PlannedEvent, Scenario } from '../scenario.js'
+import { type ActorSetting, hasClockSteps, type PlannedEvent, type Scenario } from '../scenario.js'
 
 /** What happens to a double as to other servers; the rest of the trouble becomes one of the others. */
 const KEPT = ['call', 'network-cut', 'clock-step', 'new-key', 'snapshot', 'restore']
@@ -26,10 +26,9 @@ export function doubleScenarioOf(name: string): Scenario {
     const isDisturbing = isJudged && DISTURBING.includes(next.kind)
     return isDisturbing ? { at: event.at, kind: 'look' as const } : next
   })
-  const hasSteps = all.some(({ kind }) => /clock-step|run/.test(kind))
   return {
     ...{ ...scenario, setting: { ...setting, weather, isRemote: false, double } },
-    events: hasSteps ? all : all.map(withoutWait),
+    events: hasClockSteps(all) ? all : all.map(withoutWait),
   }
 }
 

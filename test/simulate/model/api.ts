@@ -81,6 +81,7 @@ export function createApiModel(options: ApiModelOptions) {
      * A request has arrived.
      *
      * @param now the clock of the server
+     * @param own the state that it meets
      */
     expect(request: WireRequest, now: number, own = model.state) {
       const key = keyOf(own, request, now)
