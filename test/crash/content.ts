@@ -21,7 +21,7 @@ export function createContent(begin: Buffer = Buffer.alloc(0)): Content {
 
   function resize(next: number): void {
     if (next > room.length || room === begin) {
-      const larger = Buffer.alloc(2 * next)
+      const larger = Buffer.alloc(2 * Math.max(next, length))
       room.copy(larger, 0, 0, length)
       room = larger
     }

@@ -9,12 +9,30 @@ const SKEW = 60_000
 /** Keys that are over are dropped when that many others have come. */
 const MOST_OVER = 1_000
 
+/** Counts of addresses that were banned for longer than any world lasts. */
+export function crowdOf({ isCrowded, begin: lastSeen }: Setting): RateLimitSnapshot {
+  const counts = { minuteCount: 0, rejections: 0, dayCount: 0, banLevel: 1 }
+  const usage = { ...counts, lastSeen, bannedUntil: NEVER }
+  return Array.from({ length: isCrowded ? MOST_ADDRESSES : 0 }, (_, at) => [
+    `${STRANGER}${at}`,
+    usage,
+  ])
+}
+
+/** So many have budgets of their own, and all others share one. */
+const MOST_ADDRESSES = 10_000
+const STRANGER = 'addr:stranger '
+/** In ms since the epoch. */
+const NEVER = 1e15
+
 /** Counts are kept of those who are known, for a day or as long as a ban is remembered. */
 export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting): void {
-  const known = new Set(actors.flatMap(({ name, address }) => [name, `addr:${address}`]))
+  const addresses = actors.map(({ address }) => `addr:${address}`)
+  const known = new Set(['addr:overflow', ...actors.map(({ name }) => name), ...addresses])
   const latest = Math.max(...counts.map(([, { lastSeen }]) => lastSeen))
   const today = Math.floor((latest - SKEW) / DAY) * DAY
   for (const [partition, { lastSeen, bannedUntil }] of counts) {
+    if (partition.startsWith(STRANGER)) continue
     const message = () => `counts of ${partition} are kept, used ${latest - lastSeen} ms ago`
     ensure(known.has(customerOf(partition)), 'memory.bounded', message)
     ensure(Math.max(lastSeen, bannedUntil + DAY) >= today, 'memory.bounded', message)

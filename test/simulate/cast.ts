@@ -11,6 +11,7 @@ import { choicesOf } from './random.js'
 import type { ActorSetting, CallPlan } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
+import { ensureChecked } from './wrong-input.js'
 
 export interface CastOptions extends Stage {
   readonly network: Network
@@ -82,7 +83,7 @@ export function createCast(options: CastOptions) {
       after: scheduler.after,
       random: () => choices.between(0, 1),
       key: () => choices.pick(keys.get(name) as readonly string[]),
-      model,
+      ...{ model, fail },
     })
   }
 
@@ -90,13 +91,13 @@ export function createCast(options: CastOptions) {
   function judged({ name }: ActorSetting, isPolite: boolean, fetch: Fetch, log: Log) {
     const { pagination } = setting.options
     const clock = scheduler.now
-    const judging = judge(fetch, {
-      baseUrl: BASE_URL,
-      clients: 1,
-      allow: ALLOWED,
-      clock,
+    const given = {
+      ...{ baseUrl: BASE_URL, clients: 1, allow: ALLOWED, clock },
       ...(pagination && { pagination }),
-    })
+    }
+    const judging = judge(fetch, given)
+    const choices = choicesOf(seed, 'wrong judge', name)
+    ensureChecked(options => judge(fetch, options), given, choices).catch(fail)
     verdicts.push(() => {
       const report = judging.report()
       if (log.isOneByOne()) compareVerdicts(name, judging, report, log.requests, pagination, note)

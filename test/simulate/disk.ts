@@ -71,6 +71,8 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
     },
     /** How many calls have failed so far. */
     failures: () => failed,
+    /** The disk of somebody for whom no call fails or takes time. */
+    quiet: () => disk.as(NO_PROCESS),
     /** Of all files and folders beside the document. */
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
     /** How many files are open. */

@@ -5,12 +5,15 @@ import {
 } from '../../adapters/json-file/index.js'
 import { memoryRateLimits } from '../../adapters/memory.js'
 import type { Disk } from '../../adapters/storage/disk.js'
-import type { RateLimitSnapshot } from '../../src/index.js'
-import { ensureFewCounts, ensureFewKeys } from './bounds.js'
+import { streamOf } from '../../adapters/storage/pet-stream.js'
+import { type RateLimitSnapshot, toJson } from '../../src/index.js'
+import { crowdOf, ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
 import type { Backend, Engine, EngineOptions } from './engine.js'
+import { choicesOf } from './random.js'
 import { remoteLimits } from './remote-limits.js'
-import { Violation } from './violation.js'
+import { ensure, Violation } from './violation.js'
+import { ensureRefused, spoiltSnapshot } from './wrong-input.js'
 
 const FOLDER = '/data/'
 const IN_USE = /is in use by process/
@@ -21,10 +24,11 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   const machine = createMachine(seed, scheduler, setting.diskMs)
   let path = `${FOLDER}pets.json`
   let files = 1
-  let kept: RateLimitSnapshot | undefined = setting.actors.flatMap(({ name, used }) =>
+  const known: RateLimitSnapshot = setting.actors.flatMap(({ name, used }) =>
     used ? [[name, used]] : [],
   )
-  model.state.limits.restore(kept)
+  let kept: RateLimitSnapshot | undefined = [...known, ...crowdOf(setting)]
+  model.state.limits.restore(known, setting.isCrowded)
   let deaths = 0
   /** What processes have open. */
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
@@ -155,12 +159,38 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     try {
       const source = await openFile(path, disk)
       const target = await openFile(next, disk)
-      await target.restore(await source.dump())
+      const content = await source.dump()
+      const choices = choicesOf(seed, 'spoilt', files)
+      const spoilt = spoiltSnapshot(content, choices)
+      await ensureRefused(() => target.seed(streamOf(spoilt)))
+      await target.restore(content)
       await target.close()
       await source.close()
+      await readSpoilt(Buffer.from(toJson(spoilt)), /`(pets\[\d+\]|nextId|idempotencyKeys)/)
+      const damaged = await machine.quiet().readFile(next)
+      const at = choices.below(damaged.length)
+      damaged[at] = Number(damaged[at]) ^ 1
+      await readSpoilt(damaged, /cannot be read|has changed/)
     } finally {
       exit(disk)
     }
+  }
+
+  /** What an editor or a disk has spoilt is refused or reported, with what is wrong. */
+  async function readSpoilt(content: Uint8Array, reason: RegExp): Promise<void> {
+    const name = `${FOLDER}spoilt.json`
+    const disk = machine.quiet()
+    const file = await disk.open(name, 'w')
+    disk.writeSync(file, content, 0, content.length, 0)
+    await disk.close(file)
+    let told = ''
+    const onError = (error: Error) => {
+      checkText(error)
+      told = error.message
+    }
+    const storage = await jsonFileStorage(name, { disk, onError }).catch(onError)
+    await storage?.close()
+    ensure(reason.test(told), 'input.checked', () => `of a spoilt document, it says ${told}`)
   }
 
   async function open(): Promise<Backend> {

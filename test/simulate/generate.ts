@@ -58,7 +58,7 @@ function settingOf(choices: Choices): Setting {
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
         // The limits of one whose key has expired are those of its address.
-        expiresIn: choices.pick([null, null, null, 1_000, 60_000]),
+        expiresIn: !isNarrow && choices.chance(0.3) ? choices.pick([1_000, 60_000]) : null,
         client: {
           maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
           maxQueued: choices.pick([10_000, 10_000, 2]),
@@ -87,6 +87,7 @@ function settingOf(choices: Choices): Setting {
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
     isRemote: choices.chance(0.25),
+    isCrowded: choices.chance(0.3),
   }
 }
 
@@ -233,7 +234,7 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
 }
 
 function newKey(choices: Choices, actors: readonly ActorSetting[]): object {
-  const expiresIn = choices.pick([null, 1_000, 60_000, 600_000])
+  const expiresIn = choices.pick([null, null, null, 1_000, 60_000, 600_000])
   return { kind: 'new-key', actor: choices.pick(actors).name, expiresIn }
 }
 

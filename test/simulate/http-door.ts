@@ -6,7 +6,8 @@ import type { Door, DoorOptions } from './door.js'
 import type { WireRequest, WireResponse } from './network.js'
 import { type Choices, choicesOf } from './random.js'
 import type { Delay } from './scheduler.js'
-import { Violation } from './violation.js'
+import { ensure, Violation } from './violation.js'
+import { ensureChecked } from './wrong-input.js'
 
 /** Between two pieces of a request, and until a client reads that does not read at once, in ms. */
 export const LONGEST_PAUSE = 200
@@ -41,8 +42,14 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
   let isOpen = true
   let isDead = false
   const { basePath, maxBodyBytes } = store
-  const { server, open, listening } = withoutPort(() => listen({ basePath, maxBodyBytes, handle }))
-  const { drain } = await listening
+  const choices = choicesOf(seed, 'listen')
+  const given = { host: choices.pick(['127.0.0.1', '::1']), port: 65_535, proxyHops: 0 }
+  const handler = { basePath, maxBodyBytes, handle }
+  const { server, open, listening } = withoutPort(() => listen(handler, given))
+  const { drain, url } = await listening
+  const isRight = url === `http://${given.host.replace('::1', '[::1]')}:80/v1`
+  ensure(isRight, 'response.true', () => `the address of the server is ${url}`)
+  await ensureChecked(wrong => listen(handler, wrong), given, choices)
 
   return {
     answer: request =>

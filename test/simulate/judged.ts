@@ -85,7 +85,8 @@ function ensureCounted(name: string, report: JudgeReport, sent: readonly Sent[])
     const isFound = status !== 404 || (id !== undefined && 'x-ratelimit-limit' in headers)
     const isJsonType = headers['content-type'] === 'application/json'
     const isReadable = isJsonType && (request.method === 'HEAD' || isJson(body))
-    return isCall && status < 500 && isFound && isReadable
+    const isAnswer = status < 300 || (status >= 400 && status < 500)
+    return isCall && isAnswer && isFound && isReadable
   }
   const least = sent.filter(isDecision).length
   // Whoever does not read all of a body does not notice that it is cut.
@@ -111,16 +112,29 @@ function ensureTold(name: string, judging: Judge, report: JudgeReport): void {
   } catch (error) {
     told = (error as Error).message
   }
-  const texts = [...findings, ...notes].flatMap(({ rule, seen, fix, evidence }) => [
-    ...[`  ${rule} `, `    seen: ${seen}\n`, `    fix: ${fix}\n`],
-    ...evidence.map(text => `    evidence: ${text}\n`),
-  ])
+  const all = [...findings, ...notes]
+  const texts = all.flatMap(({ rule, seen, fix, evidence, shown, requests }) => {
+    const more = requests.length - shown.length
+    return [
+      ...[`  ${rule} `, `    seen: ${seen}\n`, `    fix: ${fix}\n`],
+      ...evidence.map(text => `    evidence: ${text}\n`),
+      ...shown.map(
+        ({ n, method, url, iso, status }) =>
+          `    request ${n}: ${method} ${url} at ${iso} -> ${status ?? 'no response'}`,
+      ),
+      ...(more > 0 ? [`    … and ${more} more request`] : []),
+    ]
+  })
+  const isNoLonger =
+    told.split('\n').filter(line => /^ {4}(request|…)/.test(line)).length ===
+    texts.filter(text => /^ {4}(request|…)/.test(text)).length
   const counts = [findings.length, notes.length, requests].filter(count => count > 0).join(' ')
   const [first = ''] = told.split('\n')
   const isCounted = first.match(/\d+/g)?.join(' ') === counts || requests === 0 || decided === 0
   const isLost = unanswered > 0 && told !== ''
   const isWhole = !isLost || told.includes(`${unanswered} of ${requests} requests got no response`)
-  const isRight = told === '' || (isCounted && isWhole && texts.every(text => told.includes(text)))
+  const isSaid = isNoLonger && texts.every(text => told.includes(text))
+  const isRight = told === '' || (isCounted && isWhole && isSaid)
   const isDue = (told === '') === (ok && decided > 0)
   const isUntested = /decided on no request|^No request was for/m.test(told)
   const message = () => `the report on ${name} should count ${counts}, and says: ${told}`

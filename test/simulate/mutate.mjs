@@ -158,7 +158,8 @@ function changesOf(code) {
       if (/Call|Await|Assignment/.test(node.expression.type)) add(node, ';')
     },
     ReturnStatement(node) {
-      if (node.argument) add(node.argument, `void (${text(node.argument)})`)
+      if (node.argument && text(node.argument) !== 'undefined')
+        add(node.argument, `void (${text(node.argument)})`)
     },
     Literal(node, _, parents) {
       if (/Import|Export/.test(parents.at(-2)?.type)) return

@@ -80,7 +80,7 @@ function foreignResponses(now: number): readonly WireResponse[] {
     { status: 200, headers: HTML, body: '<h1>Please log in</h1>' },
     { status: 200, headers: JSON_TYPE, body: '{"id":1}' },
     { status: 200, headers: JSON_TYPE, body: '[{"id":1,' },
-    { status: 302, headers: { location: 'http://login.test/' }, body: '' },
+    { status: 302, headers: { ...JSON_TYPE, location: 'http://login.test/' }, body: '{}' },
   ]
 }
 

@@ -29,6 +29,8 @@ export interface Setting {
   readonly door: 'http' | 'fetch' | 'handle'
   /** Whether the limiter of a JSON file is a server that may fail. */
   readonly isRemote: boolean
+  /** Whether others have taken all budgets for addresses, where counts are in memory. */
+  readonly isCrowded: boolean
   /** How long a call to the disk of the JSON file takes at most; what comes meanwhile is written together. */
   readonly diskMs: number
   /** Only in a world with SQLite. */

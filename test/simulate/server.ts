@@ -16,6 +16,7 @@ import type { WireRequest, WireResponse } from './network.js'
 import { choicesOf } from './random.js'
 import { DEFAULTS, type Setting, usualBanAfter, withoutDefaults } from './scenario.js'
 import { ensure, Violation } from './violation.js'
+import { ensureChecked, ensureRefused, spoiltSnapshot } from './wrong-input.js'
 
 /** What the world knows of a server. */
 export interface ServerLife
@@ -211,7 +212,9 @@ function createServerLife(options: Stage, engine: Engine) {
     const backend = await engine.open(place.number)
     const { storage, rateLimits } = backend
     const own = { storage, clock, rateLimits }
-    const store = createStore({ ...storeOptions(setting, model.state.keys), ...own })
+    const given = { ...storeOptions(setting, model.state.keys), ...own }
+    const store = createStore(given)
+    ensureChecked(createStore, given, choicesOf(seed, 'wrong store', life)).catch(fail)
     store.events.on('*', model.announce)
     const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
     const [through, now] = [await serve(setting.door), await serve('handle')]
@@ -358,9 +361,12 @@ function createServerLife(options: Stage, engine: Engine) {
     const restored = saved
     restoring = [...restoring, restored]
     const failures = engine.failures('create')
+    const spoilt = spoiltSnapshot(restored.pets, choicesOf(seed, 'spoilt', tasks))
     try {
+      await ensureRefused(() => backend.storage.restore(spoilt))
       await backend.storage.restore(restored.pets)
     } catch (error) {
+      if (error instanceof Violation) throw error
       if (isOver()) return
       note('restore failed')
       const { message } = error as Error

@@ -28,6 +28,7 @@ export interface ActorContext {
   /** Its API key, which changes. */
   readonly key: () => string
   readonly model: ApiModel
+  readonly fail: (error: unknown) => void
 }
 
 export interface ActorKind {

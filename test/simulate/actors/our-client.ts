@@ -6,17 +6,18 @@ import {
 } from '../../../adapters/client/index.js'
 import type { Pet } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
+import { choicesOf } from '../random.js'
 import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
 import { ensure } from '../violation.js'
+import { ensureChecked } from '../wrong-input.js'
 import { type Actor, type ActorContext, BASE_URL, type CallPlan, within } from './actor.js'
 import { petOf, queryOf } from './pet-of.js'
 
 /** In ms: longer than any call. */
 const LONG = 1e9
-
 /** The client of the package, with or without keys for its creates. */
 export function ourClient(context: ActorContext, idempotency: boolean): Actor {
-  const { setting, fetch, clock, sleep, random, model } = context
+  const { setting, fetch, clock, sleep, random, model, fail } = context
   let key = ''
   let client: Client | undefined
   const clients: Client[] = []
@@ -118,12 +119,14 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   function clientNow(): Client {
     if (client && key === context.key()) return client
     key = context.key()
-    client = createClient({
+    const options = {
       ...{ baseUrl: BASE_URL, apiKey: key, fetch, clock, random, idempotency },
       // Without `sleep`, the client uses the timers of the platform.
       ...(idempotency && { sleep }),
       ...withoutDefaults(setting.client, CLIENT_DEFAULTS),
-    })
+    }
+    client = createClient(options)
+    ensureChecked(createClient, options, choicesOf(key, random())).catch(fail)
     clients.push(client)
     return client
   }

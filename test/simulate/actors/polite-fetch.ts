@@ -1,5 +1,7 @@
 import { type PoliteFetch, politeFetch } from '../../../adapters/client/index.js'
+import { choicesOf } from '../random.js'
 import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
+import { ensureChecked } from '../wrong-input.js'
 import { type Actor, type ActorContext, BASE_URL } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
 
@@ -37,7 +39,11 @@ export function politeFetchUser(context: ActorContext): Actor {
 
   /** One for each key: the limits in a 401, for one that was removed, are those of the address. */
   function sendNow(): PoliteFetch {
-    const send = all.get(key()) ?? politeFetch(fetch, options)
+    const known = all.get(key())
+    if (known) return known
+    const send = politeFetch(fetch, options)
+    const make = (wrong: typeof options) => politeFetch(fetch, wrong)
+    ensureChecked(make, options, choicesOf(key(), random())).catch(context.fail)
     all.set(key(), send)
     return send
   }

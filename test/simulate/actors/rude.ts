@@ -17,7 +17,7 @@ export function rude(context: ActorContext): Actor {
   }
 
   async function hammer([target, init]: Sent): Promise<void> {
-    for (let attempt = 0; attempt < 3; attempt++) {
+    for (let attempt = 0; attempt < 2; attempt++) {
       const response = await fetch(BASE_URL + target, init).catch(() => undefined)
       const text = await response?.text().catch(() => undefined)
       if (response && text !== undefined && response.status < 429) return
@@ -29,8 +29,8 @@ export function rude(context: ActorContext): Actor {
     if (call.do === 'create') return createsOf(bodyOf(call.pet), headers)
     if (call.do === 'list') return [[targetOf(call), { headers }], ...oddRequests(3)]
     if (call.do === 'get') return [[targetOf(call), { headers }]]
-    if (call.do === 'all') return Array.from({ length: 12 }, () => ['/pets?limit=100', { headers }])
-    return oddRequests(8)
+    if (call.do === 'all') return Array.from({ length: 8 }, () => ['/pets?limit=100', { headers }])
+    return oddRequests(5)
   }
 
   function oddRequests(length: number): Sent[] {

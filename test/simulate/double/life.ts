@@ -21,6 +21,7 @@ import type { DoubleSetting } from '../scenario.js'
 import { settled } from '../scheduler.js'
 import { apiKeyOf, lineOf, newKey, type ServerLife, START, storeOptions } from '../server.js'
 import { ensure, type Invariant } from '../violation.js'
+import { ensureChecked, ensureRefused, spoiltSnapshot } from '../wrong-input.js'
 import { type Armed, createFaultModel, type FaultModel, shownFault } from './faults.js'
 import {
   answer,
@@ -72,7 +73,7 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
   let ahead = 0
   /** Requests that are being handled, and all that have no response. */
   let [busy, open] = [0, 0]
-  let [keys, restores] = [0, 0]
+  let [keys, restores, looks] = [0, 0, 0]
   const started = new Promise<void>(resolve => {
     scheduler.later('start', START, () => start().then(resolve))
   })
@@ -113,10 +114,12 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
 
   async function start(): Promise<void> {
     initial = new Map(model.state.keys)
-    const it = createTestDouble({
+    const given = {
       ...storeOptions(setting, initial),
       ...{ baseUrl: BASE_URL, clock: setting.begin, journal: capacity, journalBytes: 1e12 },
-    })
+    }
+    const it = createTestDouble(given)
+    await ensureChecked(createTestDouble, given, choicesOf(seed, 'wrong double'))
     atStart = await it.digest()
     double = it
   }
@@ -346,8 +349,10 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
     ensure(dropped === own, 'journal.true', () => `${dropped} were dropped, not ${own}`)
     ensureTrue(it.faults.list().map(shownFault), current.faults.list(), 'response.true')
     checkReport(it)
-    const wrong = { ...(await it.snapshot()), faults: [{ kind: 'no kind' } as never] }
-    await it.restore(wrong).catch(() => {})
+    const snapshot = await it.snapshot()
+    const spoilt = spoiltSnapshot(snapshot, choicesOf(seed, 'spoilt', ++looks))
+    await ensureRefused(() => it.restore({ ...snapshot, ...spoilt }))
+    await ensureRefused(() => it.restore({ ...snapshot, faults: [{ kind: 'no kind' } as never] }))
     await ensureSame(it, before, 'after a look')
     note('look')
   }

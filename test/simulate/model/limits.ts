@@ -32,20 +32,25 @@ type Budgets = ReadonlyMap<string, Budget>
 /** The limits of the specification (spec §8), written once more and for reading only. */
 export function createLimitModel(begin: Budgets = new Map()) {
   let budgets = new Map(structuredClone(begin))
+  /** Whether all addresses share one budget, as there are so many others. */
+  let isShared = false
 
   return {
     /** @param now the clock of the server, in ms since the epoch */
     ask(partition: string, policy: Policy, now: number): Told {
-      const budget = budgets.get(partition) ?? unused()
-      budgets.set(partition, budget)
+      const name = isShared && partition.startsWith('addr:') ? 'addr:overflow' : partition
+      const budget = budgets.get(name) ?? unused()
+      budgets.set(name, budget)
       return ask(budget, policy, now)
     },
     /** The counts are gone: the process ended. */
     forget(): void {
       budgets = new Map()
+      isShared = false
     },
     /** The counts are these. */
-    restore(snapshot: RateLimitSnapshot): void {
+    restore(snapshot: RateLimitSnapshot, isCrowded: boolean): void {
+      isShared = isCrowded
       budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
     /** To begin another one with. */
