@@ -54,8 +54,12 @@ interface Saved {
 }
 
 const CREDENTIAL = /key-\d+-of/
-/** A call of `fetch` fails then. */
-const LOSING = /^(reset|hang|truncate)$/
+/** How a call of `fetch` fails then, as that of Node does. */
+const LOSING: Readonly<Record<string, RegExp>> = {
+  reset: /^fetch failed ECONNRESET$/,
+  truncate: /^terminated UND_ERR_SOCKET$/,
+  hang: /^fetch failed UND_ERR_SOCKET$/,
+}
 
 /** A test double, whose clock, state and faults the world controls as a test does. */
 export async function createDoubleLife(options: Stage): Promise<ServerLife> {
@@ -218,8 +222,15 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
     open--
     if (handled) busy--
     const isLost = got instanceof Error
-    const isForeseen = isLost ? LOSING.test(`${kind}`) : handled !== undefined
-    ensure(isForeseen, 'response.true', () => `a call with the fault ${kind} ends with ${got}`)
+    const { code } = (isLost && (got.cause as NodeJS.ErrnoException | undefined)) || {}
+    const isForeseen = isLost
+      ? LOSING[`${kind}`]?.test(`${got.message} ${code}`)
+      : handled !== undefined
+    ensure(
+      isForeseen === true,
+      'response.true',
+      () => `a call with the fault ${kind} ends with ${got}`,
+    )
     if (!handled) return got
     const { expected, now } = handled
     const isHit = kind === 'status' ? expected.isAdmitted() : kind && (isLost || method !== 'HEAD')
