@@ -67,7 +67,8 @@ export function createCast(options: CastOptions) {
     const { name, kind, skew } = actor
     const known = ACTORS[kind]
     if (!known) throw new Error(`Unknown actor ${kind}; expected one of ${Object.keys(ACTORS)}`)
-    const log = createLog(scheduler.now)
+    const clock = () => scheduler.now() + skew
+    const log = createLog(clock)
     const watchers = known.isPolite ? [watchManners(actor, options), log] : [log]
     const fetch = network.fetchFor(actor, reporting(watchers, fail))
     const isJudged = !hasClockSteps && (known.isPolite || known.isJudged)
@@ -76,9 +77,9 @@ export function createCast(options: CastOptions) {
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
       options: setting.options,
-      fetch: isJudged ? judged(actor, known.isPolite === true, fetch, log) : fetch,
+      fetch: isJudged ? judged(actor, known.isPolite === true, fetch, log, clock) : fetch,
       sent: log.requests,
-      clock: () => Math.floor(scheduler.now() + skew),
+      clock: () => Math.floor(clock()),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       after: scheduler.after,
       random: () => choices.between(0, 1),
@@ -88,9 +89,14 @@ export function createCast(options: CastOptions) {
   }
 
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
-  function judged({ name }: ActorSetting, isPolite: boolean, fetch: Fetch, log: Log) {
+  function judged(
+    { name }: ActorSetting,
+    isPolite: boolean,
+    fetch: Fetch,
+    log: Log,
+    clock: () => number,
+  ) {
     const { pagination } = setting.options
-    const clock = scheduler.now
     const given = {
       ...{ baseUrl: BASE_URL, clients: 1, allow: ALLOWED, clock },
       ...(pagination && { pagination }),

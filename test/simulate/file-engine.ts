@@ -149,7 +149,7 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   function checkText(error: Error): void {
     const { path = '', message } = error as Partial<JsonFileError> & Error
     const isRight = message.startsWith(path) && !/\b0 bytes|undefined/.test(message)
-    const isNamed = path !== '' && message.split(path).length === 2
+    const isNamed = path !== '' && !message.includes(`opened: ${path}`)
     if (!isRight || !isNamed)
       fail(new Violation('file.opens', `an error of ${path} says: ${message}`))
   }

@@ -158,7 +158,8 @@ function changesOf(code) {
       if (/Call|Await|Assignment/.test(node.expression.type)) add(node, ';')
     },
     ReturnStatement(node) {
-      if (node.argument && text(node.argument) !== 'undefined')
+      // Nothing changes in `return undefined` and `return void …`.
+      if (node.argument && !/^(undefined$|void )/.test(text(node.argument)))
         add(node.argument, `void (${text(node.argument)})`)
     },
     Literal(node, _, parents) {

@@ -102,7 +102,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const failed = context.sent.filter(one => !one.isWhole || Number(one.response?.status) >= 408)
     const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWaitMs
     const isGivenUp = !mayWait || failed.length > maxRetries
-    const since = clock() - setting.skew - timeoutMs
+    const since = clock() - timeoutMs
     const isLate = context.sent.some(one => !one.isWhole && one.at <= since + 2)
     const isInTime = isLate || !/no response within/.test(message)
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued
