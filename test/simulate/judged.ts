@@ -125,9 +125,8 @@ function ensureTold(name: string, judging: Judge, report: JudgeReport): void {
       ...(more > 0 ? [`    … and ${more} more request`] : []),
     ]
   })
-  const isNoLonger =
-    told.split('\n').filter(line => /^ {4}(request|…)/.test(line)).length ===
-    texts.filter(text => /^ {4}(request|…)/.test(text)).length
+  const shownIn = (text: string) => text.match(/^ {4}(request|…)/gm)?.length
+  const isNoLonger = shownIn(told) === shownIn(texts.join('\n'))
   const counts = [findings.length, notes.length, requests].filter(count => count > 0).join(' ')
   const [first = ''] = told.split('\n')
   const isCounted = first.match(/\d+/g)?.join(' ') === counts || requests === 0 || decided === 0

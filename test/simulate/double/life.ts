@@ -1,6 +1,7 @@
 import {
   createTestDouble,
   type Fault,
+  type HarEntry,
   type JournalEntry,
   type Snapshot,
   type TestDouble,
@@ -400,8 +401,10 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
   /** Closed, it ends all calls. */
   async function finish(it: TestDouble): Promise<void> {
     await look(it)
-    const har = JSON.stringify(it.har())
-    ensure(!CREDENTIAL.test(har), 'journal.true', () => 'it has a credential')
+    const har = it.har()
+    ensure(!CREDENTIAL.test(JSON.stringify(har)), 'journal.true', () => 'it has a credential')
+    const entries = it.requests().toSorted((one, other) => one.at - other.at)
+    ensureTrue(har.log.entries.map(archived), entries.map(asArchived), 'journal.true')
     endDelays(Number.POSITIVE_INFINITY, it.clock.now())
     await it.close()
     await settled()
@@ -412,6 +415,47 @@ export async function createDoubleLife(options: Stage): Promise<ServerLife> {
 function ensureTrue(found: readonly string[], expected: readonly string[], invariant: Invariant) {
   const at = [...found, ''].findIndex((text, at) => text !== (expected[at] ?? ''))
   ensure(at < 0, invariant, () => `${found[at]} instead of ${expected[at]}`)
+}
+
+/** What an archive says of a request, which is what the journal says. */
+function archived({ startedDateTime, time, request, response }: HarEntry): string {
+  const { method, url, queryString, postData } = request
+  const query = queryString.map(({ value }) => value)
+  const { status, content } = response
+  return JSON.stringify([
+    startedDateTime,
+    time,
+    method,
+    url,
+    query,
+    postData?.text,
+    status,
+    content.text,
+  ])
+}
+
+function asArchived({
+  at,
+  answeredAt,
+  method,
+  url,
+  requestBody,
+  status,
+  body,
+}: JournalEntry): string {
+  const time = answeredAt === null ? 0 : Math.max(0, answeredAt - at)
+  const { href, searchParams } = new URL(url, BASE_URL)
+  const query = [...searchParams.values()]
+  const answer = [status ?? 0, body ?? undefined]
+  return JSON.stringify([
+    new Date(at).toISOString(),
+    time,
+    method,
+    href,
+    query,
+    requestBody ?? undefined,
+    ...answer,
+  ])
 }
 
 function answerIn({ status, headers, body }: JournalEntry): WireResponse {
