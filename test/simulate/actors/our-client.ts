@@ -4,7 +4,7 @@ import {
   createClient,
   type RateLimitError,
 } from '../../../adapters/client/index.js'
-import type { Pet } from '../../../src/index.js'
+import type { Pet, RateLimit } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
 import { choicesOf } from '../random.js'
 import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
@@ -12,6 +12,7 @@ import { ensure } from '../violation.js'
 import { ensureChecked } from '../wrong-input.js'
 import { type Actor, type ActorContext, BASE_URL, type CallPlan, within } from './actor.js'
 import { petOf, queryOf } from './pet-of.js'
+import { watchWaits } from './watch-waits.js'
 
 /** In ms: longer than any call. */
 const LONG = 1e9
@@ -29,6 +30,9 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
         const { length } = one.snapshot().creates
         const message = () => `${length} creates of ${setting.name} are kept`
         ensure(length === 0, 'memory.bounded', message)
+        const { rateLimit } = one
+        const text = () => `${setting.name} takes its limit for ${JSON.stringify(rateLimit)}`
+        ensure(isToldOf(rateLimit), 'client.answers', text)
         await one.close()
       }
     },
@@ -85,15 +89,9 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const told = context.sent.map(({ response }) => response)
     const isSaid = told.some(one => one?.status === status && one?.body.includes(`"${code}"`))
     const isOfClient = /`maxWaitMs`|is banned|without an Error body/.test(message)
-    const isCounted = told.some(
-      one =>
-        `${rateLimit?.reset}` === one?.headers['x-ratelimit-reset'] &&
-        `${rateLimit?.limit}` === one?.headers['x-ratelimit-limit'],
-    )
     const isLater =
       retryAt === undefined || Math.abs(retryAt - clock() - retryAfter * 1_000) <= 1_000
-    const isRight =
-      code === undefined || ((isSaid || isOfClient) && (!rateLimit || isCounted) && isLater)
+    const isRight = code === undefined || ((isSaid || isOfClient) && isToldOf(rateLimit) && isLater)
     // It uses each key for one create.
     const isReused = code === 'idempotency_key_reused'
     const isForeign = told.some(one => one?.isForeign)
@@ -115,6 +113,15 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     throw error
   }
 
+  /** Whether some response has said so. */
+  function isToldOf(rateLimit: RateLimit | undefined): boolean {
+    const isIn = (headers: Readonly<Record<string, string>> = {}) =>
+      (['limit', 'remaining', 'reset'] as const).every(
+        name => `${rateLimit?.[name]}` === headers[`x-ratelimit-${name}`],
+      )
+    return !rateLimit || context.sent.some(({ response }) => isIn(response?.headers))
+  }
+
   /** A new one for a new key; calls of the old one end as they can. */
   function clientNow(): Client {
     if (client && key === context.key()) return client
@@ -124,6 +131,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       // Without `sleep`, the client uses the timers of the platform.
       ...(idempotency && { sleep }),
       ...withoutDefaults(setting.client, CLIENT_DEFAULTS),
+      ...watchWaits(context),
     }
     client = createClient(options)
     ensureChecked(createClient, options, choicesOf(key, random())).catch(fail)

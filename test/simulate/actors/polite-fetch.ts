@@ -4,6 +4,7 @@ import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
 import { ensureChecked } from '../wrong-input.js'
 import { type Actor, type ActorContext, BASE_URL } from './actor.js'
 import { bodyOf, targetOf } from './pet-of.js'
+import { watchWaits } from './watch-waits.js'
 
 /** A program that calls the API through `politeFetch`. */
 export function politeFetchUser(context: ActorContext): Actor {
@@ -11,7 +12,7 @@ export function politeFetchUser(context: ActorContext): Actor {
   const hasDraft = context.options.standardHeaders !== null
   const limits = hasDraft && random() < 0.5 ? 'ratelimit-draft' : 'x-ratelimit'
   const { waitForBan: _, ...client } = withoutDefaults(setting.client, CLIENT_DEFAULTS)
-  const options = { limits, clock, sleep, random, ...client } as const
+  const options = { limits, clock, sleep, random, ...client, ...watchWaits(context) } as const
   const all = new Map<string, PoliteFetch>()
   let keys = 0
 
