@@ -72,19 +72,29 @@ const NAMED: readonly ((name: string) => string)[] = [
 function oddRequest({ chance, pick }: Choices, key: string): Sent {
   const odd = <T>(usual: T, others: readonly T[]) => (chance(0.3) ? pick(others) : usual)
   const method = pick(METHODS)
-  const headers = {
+  const headers: Headers = {
     ...odd(bearer(key), [...CREDENTIALS, bearer(key, 'bearer   '), bearer(key, '')]),
     ...odd({}, [{ origin: 'http://a.test' }, { ...ASKS, origin: 'http://a.test' }, ASKS]),
   }
+  const secret = [key, key.replace('-', '%2D')].map(name => `?limit=${name}`)
+  const isOwn = headers['authorization']?.includes(key)
   if (/GET|HEAD|OPTIONS/.test(method)) {
-    return [odd('/pets', PATHS) + odd('', QUERIES), { method, headers }]
+    const query = odd('', isOwn ? [...QUERIES, ...secret] : QUERIES)
+    return [odd('/pets', PATHS) + query, { method, headers }]
   }
   const about = {
     'content-type': odd('application/json', TYPES),
     ...odd({}, [{ 'content-encoding': 'gzip' }, { 'content-encoding': 'identity' }]),
     ...odd({}, KEYS),
   }
-  return [odd('/pets', PATHS), { method, headers: { ...headers, ...about }, body: pick(BODIES) }]
+  return [
+    odd('/pets', PATHS),
+    {
+      method,
+      headers: { ...headers, ...about },
+      body: pick(isOwn ? [...BODIES, `["${key}"]`] : BODIES),
+    },
+  ]
 }
 
 function bearer(key: string, scheme = 'Bearer '): Headers {
@@ -98,7 +108,7 @@ const CREDENTIALS: readonly Headers[] = [
   bearer('abc', 'Basic '),
 ]
 const PATHS = [
-  ...['/pets/1', '/pets/%32', '/pets/03', '/pets/0', '/pets/abc', '/pets/9007199254740993'],
+  ...['/pets/1', '/pets/%32', '/pets/03', '/pets/0', '/pets/xyz', '/pets/9007199254740993'],
   ...['/pets/9007199254740991', '/pets/', '/pets/1/2', '/petsx', '', '/nope', 'x/pets'],
 ]
 const QUERIES = [

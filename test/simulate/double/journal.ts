@@ -19,10 +19,16 @@ export function createJournal(capacity: number, begin: readonly Entry[] = [], la
 
   return {
     arrive({ method, target: url, body }: WireRequest, key: string | null, at: number): Entry {
-      const [path = ''] = url.split('?', 1)
+      const [path = ''] = hidden(url).split('?', 1)
       const about = { key, method, path, operation: operationOf(method, url) ?? null }
       const open = { answeredAt: null, status: null, code: null, body: null, fault: null }
-      const entry: Entry = { n: ++received, at, ...about, ...open, requestBody: body || null }
+      const entry: Entry = {
+        n: ++received,
+        at,
+        ...about,
+        ...open,
+        requestBody: hidden(body) || null,
+      }
       entries.push(entry)
       counted++
       if (entries.length <= capacity) return entry
@@ -43,9 +49,14 @@ export function createJournal(capacity: number, begin: readonly Entry[] = [], la
   }
 }
 
+/** Without API keys, also where an escape hides them. */
+function hidden(text = ''): string {
+  return text.replaceAll(/key(-|%2D)\d+-of-[\w-]+/g, 'REDACTED')
+}
+
 export function answer(entry: Entry, { status, body }: WireResponse, answeredAt: number): void {
   const code = status < 400 ? null : (/^\{"code":"(\w+)".*\}$/s.exec(body)?.[1] ?? null)
-  Object.assign(entry, { status, body: body || null, code, answeredAt })
+  Object.assign(entry, { status, body: hidden(body) || null, code, answeredAt })
 }
 
 export function shownEntry(entry: Entry): string {
