@@ -420,41 +420,22 @@ function ensureTrue(found: readonly string[], expected: readonly string[], invar
 /** What an archive says of a request, which is what the journal says. */
 function archived({ startedDateTime, time, request, response }: HarEntry): string {
   const { method, url, queryString, postData } = request
-  const query = queryString.map(({ value }) => value)
-  const { status, content } = response
-  return JSON.stringify([
-    startedDateTime,
-    time,
-    method,
-    url,
-    query,
-    postData?.text,
-    status,
-    content.text,
-  ])
+  const { status, content, bodySize } = response
+  const sent = [method, url, queryString.map(({ value }) => value), postData?.text]
+  return JSON.stringify([startedDateTime, time, sent, [status, content.text, bodySize]])
 }
 
-function asArchived({
-  at,
-  answeredAt,
-  method,
-  url,
-  requestBody,
-  status,
-  body,
-}: JournalEntry): string {
-  const time = answeredAt === null ? 0 : Math.max(0, answeredAt - at)
+function asArchived(entry: JournalEntry): string {
+  const { at, answeredAt, method, url, requestBody, status, body } = entry
   const { href, searchParams } = new URL(url, BASE_URL)
-  const query = [...searchParams.values()]
-  const answer = [status ?? 0, body ?? undefined]
+  const sent = [method, href, [...searchParams.values()], requestBody ?? undefined]
+  const size = status === null ? -1 : Buffer.byteLength(body ?? '')
+  const time = Math.max(0, (answeredAt ?? at) - at)
   return JSON.stringify([
     new Date(at).toISOString(),
     time,
-    method,
-    href,
-    query,
-    requestBody ?? undefined,
-    ...answer,
+    sent,
+    [status ?? 0, body ?? undefined, size],
   ])
 }
 
