@@ -70,7 +70,7 @@ test('postgres - an unusable database is reported in one line that names the fix
     assert.doesNotMatch(inspect(error), /s3cret/)
   }
   // Until the time is over, it may become the primary.
-  const { message } = await failure({ url: as('reader'), timeoutMs: 10_000 })
+  const { message } = await failure({ url: as('reader'), ...PATIENT })
   assert.match(message, /it is read-only; use the address of the primary/)
 
   async function prepare(): Promise<void> {
@@ -162,7 +162,7 @@ anywhere(
 test('postgres - a read-only replica is refused, and an insert leaves no trace', async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = await postgresStorage({ url: replica.url, timeoutMs: 10_000 })
+  const storage = await postgresStorage({ url: replica.url, ...PATIENT })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
@@ -173,7 +173,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
   assert.match(
-    (await failure({ url: replica.url, timeoutMs: 10_000 })).message,
+    (await failure({ url: replica.url, ...PATIENT })).message,
     /it is read-only; use the address/,
   )
   assert.equal((await storage.find(1))?.name, 'Rex')
@@ -183,7 +183,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 test('postgres - ping fails where an insert would: read-only by default, or without its standby', async () => {
   const server = await startPostgres()
   after(() => server.stop())
-  const storage = await postgresStorage({ url: server.url, timeoutMs: 10_000 })
+  const storage = await postgresStorage({ url: server.url, ...PATIENT })
   after(storage.close)
   await storage.ping()
   const configure = (setting: string) =>
