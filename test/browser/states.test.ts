@@ -59,8 +59,7 @@ const STATES: readonly State[] = [
 process.env['ADOPTION_STORE_CONTROL_TOKEN'] = 'a-token_of-24-characters'
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  // Colors do not depend on the width, and the layout not on the colors.
-  for (const width of colorScheme === 'light' ? [360, 1280, 1600] : [1280]) {
+  for (const width of [360, 1280, 1600]) {
     test(`console states - in ${colorScheme}, ${width} wide, everything fits and axe finds no violation`, {
       skip: withoutChromium,
     }, async t => {
@@ -71,7 +70,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await page.getByText(sign).filter({ visible: true }).first().waitFor()
         await assertFits(page, name)
         await photograph(page, `${name}-${colorScheme}-${width}`)
-        if (width < 1600) await assertAccessible(page, name)
+        // Colors do not depend on the width, and the layout not on the colors.
+        if (width === 1280 || (width === 360 && colorScheme === 'light')) {
+          await assertAccessible(page, name)
+        }
       }
       await check({ name: 'empty', sign: 'No requests yet.' })
       await exercise(server.call, server.control)

@@ -16,7 +16,7 @@ import { type Engine, PATIENT, startPostgres, startRedis, withoutBoth } from './
 
 /** Whether every proof runs as long as CI wants it. */
 const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
-const ROUNDS = LONG ? 8 : 3
+const ROUNDS = LONG ? 20 : 3
 const PROCESSES = 3
 const CALLERS = 12
 const PER_DAY = 1_000_000

@@ -70,7 +70,7 @@ test('postgres - an unusable database is reported in one line that names the fix
     assert.doesNotMatch(inspect(error), /s3cret/)
   }
   // Until the time is over, it may become the primary.
-  const { message } = await failure({ url: as('reader'), ...PATIENT })
+  const { message } = await failure({ url: as('reader'), timeoutMs: 10_000 })
   assert.match(message, /it is read-only; use the address of the primary/)
 
   async function prepare(): Promise<void> {
@@ -173,7 +173,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
   assert.match(
-    (await failure({ url: replica.url, ...PATIENT })).message,
+    (await failure({ url: replica.url, timeoutMs: 10_000 })).message,
     /it is read-only; use the address/,
   )
   assert.equal((await storage.find(1))?.name, 'Rex')
@@ -183,7 +183,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 test('postgres - ping fails where an insert would: read-only by default, or without its standby', async () => {
   const server = await startPostgres()
   after(() => server.stop())
-  const storage = await postgresStorage({ url: server.url, ...PATIENT })
+  const storage = await postgresStorage({ url: server.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.ping()
   const configure = (setting: string) =>
