@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.js'
 const DEAD = 'http://127.0.0.1:2/v1'
 const KEY = 'k3y-that-must-not-leak'
 const API_KEYS = { [KEY]: { id: 'ci', plan: 'pro' } } as const
-/** It reads each body, as the next request would take another connection. */
+/** It reads each body, as the next request would otherwise take another connection. */
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
   const headers = { authorization: 'Bearer ' + key }
   const get = async path => {

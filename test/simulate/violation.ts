@@ -27,7 +27,7 @@ export const INVARIANTS = {
   'storage.prompt': 'no request waits for a lock longer than the time limits of the storage',
   'journal.true': 'the journal of a double has the last requests as they were, and no credential',
   'state.whole': 'a reset or restore of a double replaces all of its state, and nothing else does',
-  'input.checked': 'a wrong option, snapshot or document is refused, and named',
+  'input.checked': 'a wrong option or document is refused by name, and a wrong snapshot refused',
   'client.waits': 'a polite client sends nothing before its wait is over',
   'client.repeats': 'a client repeats only what may be repeated, after a pause',
   'client.answers': 'a client returns what the server answered',

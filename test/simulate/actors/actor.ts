@@ -28,6 +28,7 @@ export interface ActorContext {
   /** Its API key, which changes. */
   readonly key: () => string
   readonly model: ApiModel
+  /** Ends the world, from where nothing thrown would. */
   readonly fail: (error: unknown) => void
 }
 

@@ -16,6 +16,7 @@ import { watchWaits } from './watch-waits.js'
 
 /** In ms: longer than any call. */
 const LONG = 1e9
+
 /** The client of the package, with or without keys for its creates. */
 export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   const { setting, fetch, clock, sleep, random, model, fail } = context
