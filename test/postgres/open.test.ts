@@ -162,7 +162,7 @@ anywhere(
 test('postgres - a read-only replica is refused, and an insert leaves no trace', async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = await postgresStorage({ url: replica.url, ...PATIENT })
+  const storage = await postgresStorage({ url: replica.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
