@@ -10,6 +10,18 @@ interface Manifest {
   allowScripts: Record<string, boolean>
 }
 
+interface Lock {
+  packages: Record<
+    string,
+    {
+      version: string
+      integrity?: string
+      resolved?: string
+      optionalDependencies?: Record<string, string>
+    }
+  >
+}
+
 const manifest: Manifest = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
 const { version, scripts, allowScripts } = manifest
 const WORKFLOWS = new URL('.github/workflows/', ROOT_URL)
@@ -29,6 +41,21 @@ test('package - no dependency of the tests may run a script', () => {
     Object.keys(allowScripts).filter(name => allowScripts[name]),
     [],
   )
+})
+
+// npm drops other platforms from a lock file made beside an incomplete node_modules/.
+test('package - the lock file has the packages of all platforms, and no addresses', () => {
+  const lock: Lock = JSON.parse(readFileSync(new URL('package-lock.json', ROOT_URL), 'utf8'))
+  const { '': root, ...locked } = lock.packages
+  assert.equal(root?.version, version)
+  for (const [path, { integrity, resolved, optionalDependencies = {} }] of Object.entries(locked)) {
+    assert.match(integrity ?? '', /^sha512-/, path)
+    assert.equal(resolved, undefined, path)
+    const missing = Object.keys(optionalDependencies).filter(
+      name => !(`node_modules/${name}` in locked),
+    )
+    assert.deepEqual(missing, [], path)
+  }
 })
 
 test('package - workflows pin the actions of others, and keep no token', () => {
