@@ -29,8 +29,8 @@ async function build() {
     // Comments are for declarations, which editors show, and for the sources. The step that writes those checks the types.
     'tsc --declaration false --removeComments --noCheck',
     'tsc --emitDeclarationOnly',
-    'tsc -p adapters/console/page',
-    'node adapters/console/page/build.mjs',
+    'tsc -p adapters/pages/console/page',
+    'node adapters/pages/console/page/build.mjs',
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
   ])
   if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false
@@ -43,7 +43,7 @@ async function build() {
 
 /** For readers of `exec --report`. */
 async function writeSchema() {
-  const { reportJsonSchema } = await import('../dist/adapters/cli/report-file.js')
+  const { reportJsonSchema } = await import('../dist/adapters/cli/exec/report-file.js')
   writeFileSync('dist/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`)
 }
 

@@ -9,7 +9,7 @@ const FOLDER = 'dist/commonjs'
 const BUNDLE = join(FOLDER, 'bundle.cjs')
 const SUBPATHS = {
   client: 'adapters/client/index',
-  judge: 'adapters/judge/index',
+  judge: 'adapters/verdict/judge/index',
   'test-double': 'adapters/test-double/index',
 }
 const COMMANDS = { actions: 'adapters/cli/actions' }

@@ -1,4 +1,4 @@
-// Creates adapters/console/console.png, the screenshot in the pages. Needs `npm run build` and a Chromium.
+// Creates adapters/pages/console/console.png, the screenshot in the pages. Needs `npm run build` and a Chromium.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +36,7 @@ await sleep(1_500)
 await page.evaluate(
   `document.querySelector('.address code').textContent = 'http://127.0.0.1:4280/v1'`,
 )
-await page.screenshot({ path: path('adapters/console/console.png') })
+await page.screenshot({ path: path('adapters/pages/console/console.png') })
 await browser.close()
 server.kill()
 

@@ -1,4 +1,4 @@
-import type { Decision } from './limits/decide.js'
+import type { Decision } from './limits/windows-and-bans.js'
 
 /** Every `code` of an Error body, with its status. */
 export const ERROR_STATUS = {

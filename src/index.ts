@@ -7,11 +7,11 @@ export {
 } from './errors.js'
 export type { StoreEmitter, StoreEvents } from './events.js'
 export type { Awaitable } from './lib/async.js'
+export { OptionError } from './lib/check-options.js'
 export type { Int64 } from './lib/int64.js'
 export { parseJson, toJson } from './lib/json.js'
-export { OptionError } from './lib/options.js'
-export { type Decision, decide, type Usage } from './limits/decide.js'
 export { PLANS, type Plan, type PlanTable, type Policy } from './limits/plans.js'
+export { type Decision, decide, type Usage } from './limits/windows-and-bans.js'
 export type { CreateOptions, Pets } from './pets/operations.js'
 export type { ListPetsQuery } from './pets/query.js'
 export type { NewPet, Pet } from './pets/schema.js'
@@ -35,6 +35,6 @@ export type {
   RateLimitStore,
   UsedKey,
 } from './ports.js'
-export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './protocol/api.js'
 export type { ApiKey, ApiKeys, KnownKey, Sha256 } from './protocol/api-keys.js'
+export type { ApiHandler, ApiRequest, ApiResponse, Identity } from './protocol/api-request.js'
 export { createStore, type MeteredPets, type Store, type StoreOptions } from './store.js'

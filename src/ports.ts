@@ -1,6 +1,6 @@
 import type { Awaitable } from './lib/async.js'
-import type { Decision, Usage } from './limits/decide.js'
 import type { Policy } from './limits/plans.js'
+import type { Decision, Usage } from './limits/windows-and-bans.js'
 import type { NewPet, Pet } from './pets/schema.js'
 import type { PetStatus } from './pets/specification.js'
 import type { Once, UsedKey } from './pets/used-key.js'

@@ -19,9 +19,9 @@ import {
   settingsOf,
   typed,
   withDefault,
-} from './lib/options.js'
-import { type Timer, withCircuitBreaker } from './limits/circuit-breaker.js'
-import { countsHere, memoryRateLimits } from './limits/memory.js'
+} from './lib/check-options.js'
+import { type Timer, withCircuitBreaker } from './limits/fallback.js'
+import { countsHere, memoryRateLimits } from './limits/memory-rate-limits.js'
 import { RATE_LIMIT_MODE } from './limits/mode.js'
 import { checkPolicy, PLANS, type PlanTable, type Policy } from './limits/plans.js'
 import { createPetOperations, type Idempotency, type Pets, type Signal } from './pets/operations.js'
@@ -29,10 +29,10 @@ import { checkListPetsQuery } from './pets/query.js'
 import type { NewPet, Pet } from './pets/schema.js'
 import { BASE_PATH, PET_STATUSES, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
-import { type Admission, createGate } from './protocol/admission.js'
 import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
+import { type Admission, createGate } from './protocol/authenticate-and-count.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
-import { createProtocol, type Protocol } from './protocol/protocol.js'
+import { createProtocol, type Protocol } from './protocol/handle-request.js'
 import { DRAFTS } from './protocol/response.js'
 
 /** The options of `createStore`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import { memoryRateLimits, memoryStorage } from '../adapters/stores/memory.js'
 import { createStore, type Store, type StoreEvents } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
 import { DOORS, type Reply } from './support/doors.js'

@@ -50,23 +50,28 @@ test('purity - the core imports only itself and three packages', async () => {
 
 /** From the lowest to the highest. A file belongs to the first layer that begins its path. */
 const LAYERS = [
-  ['src/lib/', 'src/pets/specification', 'src/limits/plans', 'src/limits/decide'],
+  ['src/lib/', 'src/pets/specification', 'src/limits/plans', 'src/limits/windows-and-bans'],
   ['src/errors', 'src/pets/schema', 'src/pets/pet', 'src/pets/used-key', 'src/ports', 'src/events'],
   ['src/limits/', 'src/pets/'],
   ['src/protocol/'],
   ['src/store', 'src/index'],
-  ['adapters/exchanges/', 'adapters/storage/', 'adapters/http/', 'adapters/fetch'],
+  ['adapters/verdict/log/', 'adapters/stores/kit/', 'adapters/http/'],
   ['adapters/verdict/'],
   [
-    'adapters/memory',
-    'adapters/json-file/',
-    'adapters/postgres/',
+    'adapters/stores/memory',
+    'adapters/stores/json-file/',
+    'adapters/stores/postgres/',
     'adapters/redis/',
-    'adapters/sqlite/',
-    'adapters/indexeddb/',
+    'adapters/stores/sqlite/',
+    'adapters/stores/indexeddb/',
   ],
-  ['adapters/openapi/', 'adapters/client/'],
-  ['adapters/test-double/', 'adapters/judge/', 'adapters/verify/', 'adapters/console/'],
+  ['adapters/pages/openapi/', 'adapters/client/'],
+  [
+    'adapters/test-double/',
+    'adapters/verdict/judge/',
+    'adapters/verify/',
+    'adapters/pages/console/',
+  ],
   ['adapters/cli/'],
 ]
 
@@ -104,7 +109,7 @@ test('purity - there are no import cycles, not even of types', async () => {
 test('purity - the core loads no package of an adapter and no server', async () => {
   const { urls, builtins } = await loadedBy(`
     const { createStore } = await import('${new URL('src/index.js', CODE_URL)}')
-    const { memoryStorage } = await import('${new URL('adapters/memory.js', CODE_URL)}')
+    const { memoryStorage } = await import('${new URL('adapters/stores/memory.js', CODE_URL)}')
     const store = createStore({ storage: memoryStorage(), apiKeys: { k: { id: 'k', plan: 'free' } } })
     const body = '{"name":"Rex","categoryId":9007199254740993}'
     const headers = { authorization: 'Bearer k' }

@@ -20,15 +20,15 @@ const BEYOND_NODE = [
   'verify/hostile.',
   'crash/',
   'engines/',
-  'indexeddb/',
-  'judge/corpus.',
-  'judge/proxy-corpus.',
-  'postgres/',
   'redis/',
   'runtimes/',
+  'stores/indexeddb/',
+  'stores/postgres/',
   'test-double/explore/clients.',
   'test-double/recording/processes.',
   'tools/',
+  'verdict/judge/corpus.',
+  'verdict/judge/proxy-corpus.',
 ]
 
 /**
@@ -37,17 +37,17 @@ const BEYOND_NODE = [
  */
 const TOGETHER = [
   'client',
-  'console',
-  'exchanges',
   'http',
-  'json-file',
-  'judge',
   'lib',
   'limits',
-  'openapi',
+  'pages/console',
+  'pages/openapi',
   'protocol',
-  'sqlite',
-  'storage',
+  'stores/json-file',
+  'stores/kit',
+  'stores/sqlite',
+  'verdict/judge',
+  'verdict/log',
 ]
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -99,9 +99,10 @@ function grouped(paths) {
   mkdirSync(join(root, 'dist/test', folder), { recursive: true })
   const isOf = name => path => path.startsWith(`${name}/`)
   const groups = TOGETHER.map(name => {
+    const file = `${folder}/${name.replace('/', '-')}.js`
     const imports = paths.filter(isOf(name)).map(path => `import '../${path}'\n`)
-    writeFileSync(join(root, 'dist/test', folder, `${name}.js`), imports.join(''))
-    return `${folder}/${name}.js`
+    writeFileSync(join(root, 'dist/test', file), imports.join(''))
+    return file
   })
   return [...groups, ...paths.filter(path => !TOGETHER.some(name => isOf(name)(path)))]
 }

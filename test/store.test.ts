@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../adapters/client/index.js'
-import { toFetchHandler } from '../adapters/fetch.js'
+import { toFetchHandler } from '../adapters/http/fetch.js'
 import { listen } from '../adapters/http/index.js'
-import { memoryRateLimits, memoryStorage } from '../adapters/memory.js'
+import { memoryRateLimits, memoryStorage } from '../adapters/stores/memory.js'
 import {
   ApiError,
   createStore,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -63,12 +63,21 @@ test('types - a browser project without the types of Node compiles, but for mist
   )
 })
 
+const SUBPATHS: Record<string, string | { default: string }> = JSON.parse(
+  readFileSync(join(ROOT, 'package.json'), 'utf8'),
+).exports
+
 /** What TypeScript says of a program in a browser project, without the types of Node. */
 function errorsIn(program: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-types-'))
   try {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    const paths = { 'animal-adoption-store/*': [join(ROOT, 'dist/adapters/*/index.d.ts')] }
+    const paths = Object.fromEntries(
+      Object.entries(SUBPATHS).map(([subpath, target]) => [
+        `animal-adoption-store${subpath.slice(1)}`,
+        [join(ROOT, (typeof target === 'string' ? target : target.default).replace(/js$/, 'd.ts'))],
+      ]),
+    )
     const compilerOptions = { ...BROWSER.compilerOptions, paths }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...BROWSER, compilerOptions }))
     writeFileSync(join(folder, 'program.ts'), program)

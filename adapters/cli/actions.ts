@@ -1,4 +1,3 @@
-import { describedBy, skill } from './docs.js'
 import type {
   DescribedSettings,
   ExecSettings,
@@ -7,7 +6,8 @@ import type {
   ServeSettings,
   VerifySettings,
 } from './options.js'
-import type { Stop } from './serve.js'
+import { describedBy, skill } from './serve/docs-on-demand.js'
+import type { Stop } from './serve/serve.js'
 
 /** What a command receives besides its settings. */
 export interface Call {
@@ -23,28 +23,34 @@ export interface Call {
  */
 export const ACTIONS = {
   serve: async (settings: ServeSettings, { stopOnSignal }: Call) =>
-    (await import('./serve.js')).serve(settings, stopOnSignal),
+    (await import('./serve/serve.js')).serve(settings, stopOnSignal),
   async exec(settings: ExecSettings, { operands, given }: Call) {
-    if (settings.explore) return (await import('./explore.js')).explore(settings, operands, given)
+    if (settings.explore)
+      return (await import('./exec/explore.js')).explore(settings, operands, given)
     if (settings.through === undefined) {
-      return (await import('./exec.js')).exec(settings, operands, given)
+      return (await import('./exec/exec.js')).exec(settings, operands, given)
     }
-    return (await import('./through.js')).execThrough(settings, settings.through, operands, given)
+    return (await import('./exec/exec-through.js')).execThrough(
+      settings,
+      settings.through,
+      operands,
+      given,
+    )
   },
   copy: async (_: unknown, { operands: [from = '', to = ''] }: Call) =>
-    (await import('./copy.js')).copy(from, to),
+    (await import('./tools/copy.js')).copy(from, to),
   check: async (_: unknown, { operands: [name = ''] }: Call) =>
-    (await import('./check.js')).check(name),
+    (await import('./tools/check.js')).check(name),
   verify: async (settings: VerifySettings, { operands: [baseUrl] }: Call) =>
-    (await import('./verify.js')).verifyCommand(settings, baseUrl),
+    (await import('./tools/verify.js')).verifyCommand(settings, baseUrl),
   keys: async (settings: KeysSettings, { operands }: Call) =>
-    (await import('./keys.js')).keysCommand(settings, operands),
+    (await import('./tools/keys.js')).keysCommand(settings, operands),
   replay: async (settings: ReplaySettings, { operands: [path = ''], stopOnSignal }: Call) =>
-    (await import('./replay.js')).replayCommand(settings, path, stopOnSignal),
+    (await import('./tools/replay.js')).replayCommand(settings, path, stopOnSignal),
   diff: async (_: unknown, { operands: [good = '', bad = ''] }: Call) =>
-    (await import('./diff.js')).diffCommand(good, bad),
+    (await import('./tools/diff.js')).diffCommand(good, bad),
   async openapi(settings: DescribedSettings) {
-    const { openApiJson } = await import('../openapi/openapi.js')
+    const { openApiJson } = await import('../pages/openapi/openapi.js')
     process.stdout.write(`${openApiJson(describedBy(settings))}\n`)
   },
   async skill() {

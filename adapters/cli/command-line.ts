@@ -1,4 +1,4 @@
-import { nearestFirst } from '../../src/lib/nearest.js'
+import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { COMMANDS, type Command, type CommandName } from './commands.js'
 import { UsageError, withoutSecrets } from './errors.js'
 import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'

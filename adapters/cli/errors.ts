@@ -1,5 +1,5 @@
-import { describeProblem, OptionError, type OptionProblem } from '../../src/lib/options.js'
-import { LOOP } from '../storage/files.js'
+import { describeProblem, OptionError, type OptionProblem } from '../../src/lib/check-options.js'
+import { LOOP } from '../stores/kit/durable-files.js'
 
 /** Invalid usage or input file: exit code 2. The message says how to fix it. */
 export class UsageError extends Error {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { isObject, type OptionError } from '../../src/lib/check-options.js'
 import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
-import { isObject, type OptionError } from '../../src/lib/options.js'
 import { instantOf } from '../../src/lib/time.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
@@ -11,7 +11,7 @@ import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
 import { UsageError } from './errors.js'
-import { readBytes } from './files.js'
+import { readBytes } from './output-files.js'
 
 /** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {

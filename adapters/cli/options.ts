@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../../src/lib/options.js'
+import { LONGEST_TIMER } from '../../src/lib/check-options.js'
 import { durationOf, INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
 import { UsageError, withoutSecrets } from './errors.js'

@@ -1,7 +1,7 @@
 import { printable } from '../../src/lib/printable.js'
 import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
 import { jsonRecord } from './output.js'
-import type { Stop } from './serve.js'
+import type { Stop } from './serve/serve.js'
 
 /**
  * The command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure

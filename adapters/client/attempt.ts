@@ -1,7 +1,7 @@
+import type { ClientOptions } from './client-options.js'
 import { ConnectionError, ContractError } from './errors.js'
 import type { Reply } from './gate.js'
 import { readLimits } from './headers.js'
-import type { ClientOptions } from './options.js'
 import type { Time } from './time.js'
 
 export interface ClientRequest {

@@ -1,4 +1,4 @@
-import { SECOND } from '../../src/limits/decide.js'
+import { SECOND } from '../../src/limits/windows-and-bans.js'
 
 const LONGEST_BACKOFF = 60 * SECOND
 const MOST_JITTER = 30 * SECOND

@@ -1,8 +1,8 @@
 import type { RateLimit } from '../../src/errors.js'
+import type { GateOptions } from './client-options.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 import { type Limits, untilReset } from './headers.js'
 import type { WaitReason } from './hooks.js'
-import type { GateOptions } from './options.js'
 import { createPace, type Turn } from './pace.js'
 import type { Pause, SharedKey } from './shared-through-redis.js'
 

@@ -1,16 +1,21 @@
 import type { RateLimit } from '../../src/errors.js'
+import { check, isCount, isObject } from '../../src/lib/check-options.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
-import { check, isCount, isObject } from '../../src/lib/options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import { PAGE_SIZE, type PetStatus } from '../../src/pets/specification.js'
 import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
+import {
+  type ClientOptions,
+  isIdempotencyKey,
+  isSignal,
+  readClientOptions,
+} from './client-options.js'
 import { checkNewPet, readPet, readPets } from './contract.js'
 import { ContractError } from './errors.js'
 import { createGate } from './gate.js'
-import { type ClientOptions, isIdempotencyKey, isSignal, readClientOptions } from './options.js'
 import { readRejection, toError } from './rejection.js'
 import { createTime } from './time.js'
 import {

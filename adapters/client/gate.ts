@@ -1,9 +1,9 @@
 import { waitBefore } from './backoff.js'
 import { createBudget } from './budget.js'
+import type { GateOptions } from './client-options.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
 import { type Limits, requestedWait } from './headers.js'
 import type { Sending } from './hooks.js'
-import type { GateOptions } from './options.js'
 import { createSharedKey, type Pause } from './shared-through-redis.js'
 import { createThrottle } from './throttle.js'
 

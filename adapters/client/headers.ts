@@ -1,6 +1,6 @@
 import type { RateLimit } from '../../src/errors.js'
 import { readHttpDate, readRetryAfterLeniently } from '../../src/lib/retry-after.js'
-import { DAY, MINUTE, SECOND } from '../../src/limits/decide.js'
+import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
 /** How long to wait if no trustworthy duration is known: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import { SECOND } from '../../src/limits/decide.js'
+import { SECOND } from '../../src/limits/windows-and-bans.js'
 import { type Limits, readCount, readLimits, toRateLimit } from './headers.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import { MINUTE, SECOND } from '../../src/limits/decide.js'
+import { MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
 /*
  * Clients that share a key cannot talk to each other. Each begins a window with one request, measures

@@ -1,11 +1,11 @@
 import type { RateLimit } from '../../src/errors.js'
-import { check, isFunction } from '../../src/lib/options.js'
+import { check, isFunction } from '../../src/lib/check-options.js'
 import { reasonOf, title } from './attempt.js'
+import { isSignal, type PoliteFetchOptions, readPoliteFetchOptions } from './client-options.js'
 import { ConnectionError } from './errors.js'
 import { createGate, type Reply } from './gate.js'
 import type { Retrying } from './hooks.js'
 import { readLimitsOf } from './limit-headers.js'
-import { isSignal, type PoliteFetchOptions, readPoliteFetchOptions } from './options.js'
 import { createTime } from './time.js'
 
 /** A `fetch` that stays within the limit of one API key. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/errors.js'
-import { DAY, SECOND } from '../../src/limits/decide.js'
+import { DAY, SECOND } from '../../src/limits/windows-and-bans.js'
 import type { ApiKeyBannedError } from './errors.js'
 import type { Time } from './time.js'
 

@@ -1,7 +1,7 @@
 import { onAbort } from './abort.js'
 import type { Budget } from './budget.js'
+import type { GateOptions } from './client-options.js'
 import { ClosedError, QueueFullError } from './errors.js'
-import type { GateOptions } from './options.js'
 import type { SharedKey, Unit } from './shared-through-redis.js'
 
 interface Waiting {

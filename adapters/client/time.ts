@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../../src/lib/options.js'
+import { LONGEST_TIMER } from '../../src/lib/check-options.js'
 import type { Clock } from '../../src/ports.js'
 import { onAbort } from './abort.js'
 

@@ -1,5 +1,5 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 
 /** A request target or URL as the path and the query of an `ApiRequest`, percent-encoding kept. */
 export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' | 'hasQuery'> {

@@ -11,8 +11,8 @@ import {
   settingsOf,
   typed,
   withDefault,
-} from '../../src/lib/options.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
+} from '../../src/lib/check-options.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './request.js'
 import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'

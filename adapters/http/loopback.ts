@@ -1,4 +1,4 @@
-import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { toAnswer } from './pages.js'
 
 /**

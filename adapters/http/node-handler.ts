@@ -9,8 +9,8 @@ import {
   type OptionsOf,
   settingsOf,
   withDefault,
-} from '../../src/lib/options.js'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+} from '../../src/lib/check-options.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
 import { splitTarget, targetRefusal } from './api-request.js'
 import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'

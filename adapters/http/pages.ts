@@ -1,6 +1,6 @@
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import { utf8Length } from '../../src/lib/utf8.js'
-import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
 
 /** An answer outside the base path: the same for every caller, without key or quota. */
 export interface Page {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { ApiError } from '../../src/errors.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './api-request.js'
 
 interface BodyOptions {

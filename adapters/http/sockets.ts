@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
-import type { ApiResponse, Connection } from '../../src/protocol/api.js'
+import type { ApiResponse, Connection } from '../../src/protocol/api-request.js'
 
 /** What a socket of our own server does in addition to Node. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>

@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../src/protocol/api.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 
 /** What opens the console and the control tree: at least 16 letters, digits, - and _. */
 export function isToken(value: unknown): value is string {

@@ -14,8 +14,8 @@ import {
   settingsOf,
   typed,
   withDefault,
-} from '../../src/lib/options.js'
-import { inTime } from '../storage/time-limit.js'
+} from '../../src/lib/check-options.js'
+import { inTime } from '../stores/kit/time-limit.js'
 import { connect, type RedisConnection } from './connect.js'
 import { explain, isPassing } from './failures.js'
 import { probe } from './probe.js'

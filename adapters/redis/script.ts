@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { banAfter, type Decision, type Usage } from '../../src/limits/decide.js'
 import type { Policy } from '../../src/limits/plans.js'
+import { banAfter, type Decision, type Usage } from '../../src/limits/windows-and-bans.js'
 import type { RedisSend } from './send.js'
 
 export interface Request {
@@ -9,7 +9,7 @@ export interface Request {
   readonly now: number | undefined
 }
 
-/** Runs `decide` of src/limits/decide.ts on the server: atomic, in one round trip. */
+/** Runs `decide` of src/limits/windows-and-bans.ts on the server: atomic, in one round trip. */
 export async function consume(send: RedisSend, key: string, request: Request): Promise<Decision> {
   const { policy, now } = request
   const { perMinute, perDay } = policy

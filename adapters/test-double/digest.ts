@@ -1,8 +1,8 @@
 import { toJson } from '../../src/lib/json.js'
-import { isPast, startOfDay } from '../../src/limits/memory.js'
+import { isPast, startOfDay } from '../../src/limits/memory-rate-limits.js'
 import type { RateLimitSnapshot } from '../../src/ports.js'
-import type { Exchange } from '../exchanges/exchange.js'
-import type { JournalState } from '../exchanges/recorder.js'
+import type { Exchange } from '../verdict/log/exchange.js'
+import type { JournalState } from '../verdict/log/recorder.js'
 
 /** SHA-256 in hex, independent of the order of fields. */
 export async function digestOf(value: unknown): Promise<string> {

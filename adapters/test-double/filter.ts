@@ -10,10 +10,10 @@ import {
   orNull,
   rule,
   settingsOf,
-} from '../../src/lib/options.js'
+} from '../../src/lib/check-options.js'
 import { type Instant, instantOf } from '../../src/lib/time.js'
 import { OPERATIONS } from '../../src/pets/specification.js'
-import type { Exchange } from '../exchanges/exchange.js'
+import type { Exchange } from '../verdict/log/exchange.js'
 
 const INSTANT = optional(rule<Instant>('an instant', () => true))
 

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../../src/lib/options.js'
+import { LONGEST_TIMER } from '../../src/lib/check-options.js'
 
 // The code under test may run on fake timers.
 const { setInterval } = globalThis

@@ -1,5 +1,5 @@
-import { check, isObject, OptionError, optional } from '../../src/lib/options.js'
-import type { ApiHandler, Connection } from '../../src/protocol/api.js'
+import { check, isObject, OptionError, optional } from '../../src/lib/check-options.js'
+import type { ApiHandler, Connection } from '../../src/protocol/api-request.js'
 import type { HttpServer, ListenOptions } from '../http/listen.js'
 import type { EventLog } from './events.js'
 

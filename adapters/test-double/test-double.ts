@@ -1,11 +1,11 @@
 import { notFound } from '../../src/errors.js'
-import { check, isObject } from '../../src/lib/options.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
+import { check, isObject } from '../../src/lib/check-options.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from './double.js'
-import type { TestDoubleOptions } from './options.js'
+import type { TestDoubleOptions } from './double-options.js'
 
 /**
  * Creates a store in memory, on a clock that is frozen unless an option says otherwise.

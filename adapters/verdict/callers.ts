@@ -1,7 +1,7 @@
-import type { Connection } from '../../src/protocol/api.js'
-import { createNumbers } from '../exchanges/connections.js'
-import type { Exchange } from '../exchanges/exchange.js'
-import type { Callers } from '../exchanges/recorder.js'
+import type { Connection } from '../../src/protocol/api-request.js'
+import { createNumbers } from './log/connections.js'
+import type { Exchange } from './log/exchange.js'
+import type { Callers } from './log/recorder.js'
 import { MOST_REMEMBERED, remember } from './rules/rule.js'
 
 interface Caller {

@@ -1,5 +1,5 @@
-import type { Exchange } from '../exchanges/exchange.js'
-import type { JournalState } from '../exchanges/recorder.js'
+import type { Exchange } from './log/exchange.js'
+import type { JournalState } from './log/recorder.js'
 import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'

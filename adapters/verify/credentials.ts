@@ -1,4 +1,4 @@
-import { createSecrets, type Secrets, SHORTEST_SECRET } from '../exchanges/hide-secrets.js'
+import { createSecrets, type Secrets, SHORTEST_SECRET } from '../verdict/log/hide-secrets.js'
 
 /** What a request presents. */
 export interface Credential {

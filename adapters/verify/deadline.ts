@@ -1,5 +1,5 @@
 import type { Time } from '../client/time.js'
-import type { ReadOptions } from './options.js'
+import type { ReadOptions } from './verify-options.js'
 
 /** What is left of `maxWaitMs` for all waits of a run. */
 export interface Deadline {

@@ -1,7 +1,7 @@
 import { printable } from '../../src/lib/printable.js'
 import type { Reply } from './check.js'
 import type { CheckFailure } from './failure.js'
-import type { CheckResult } from './options.js'
+import type { CheckResult } from './verify-options.js'
 
 type Redact = (text: string) => string
 

@@ -1,12 +1,12 @@
-export { OptionError } from '../../src/lib/options.js'
+export { OptionError } from '../../src/lib/check-options.js'
 export type { Check, Level, Requirement } from './check.js'
 export { CHECKS } from './checks/index.js'
+export { type VerifyReport, verify } from './verify.js'
+export { VerifyError } from './verify-error.js'
 export type {
   CheckResult,
   VerifyOptions,
   VerifyProgress,
   VerifyWait,
-} from './options.js'
-export { type VerifyReport, verify } from './verify.js'
-export { VerifyError } from './verify-error.js'
+} from './verify-options.js'
 export { type TestFunction, verifySuite } from './verify-suite.js'

@@ -1,6 +1,6 @@
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
-import type { CheckResult } from './options.js'
 import type { VerifyReport } from './verify.js'
+import type { CheckResult } from './verify-options.js'
 
 /** The report as JUnit XML. Only a broken MUST is a failure there; JUnit has no warnings. */
 export function reportJUnit({ results }: VerifyReport): string {

@@ -1,5 +1,5 @@
-import type { CheckResult } from './options.js'
 import type { VerifyReport } from './verify.js'
+import type { CheckResult } from './verify-options.js'
 
 /** A broken requirement for people. */
 export function resultText({ id, level, source, title, failure }: CheckResult): string {

@@ -1,13 +1,13 @@
 import { readLimits } from '../client/headers.js'
 import { createTime } from '../client/time.js'
-import { type Budget, createBudget } from './budget.js'
 import type { Call, Reply, Subject } from './check.js'
 import { type Credential, createRedaction, KEY } from './credentials.js'
 import { createDeadline } from './deadline.js'
 import { CheckSkipped } from './failure.js'
-import type { ReadOptions } from './options.js'
+import { type Budget, createBudget } from './request-budget.js'
 import { createSpareKey } from './spare-key.js'
 import { createTransport } from './transport.js'
+import type { ReadOptions } from './verify-options.js'
 
 /** The server under test and what is known about it. */
 export interface Session extends Subject {

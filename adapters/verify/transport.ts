@@ -5,7 +5,7 @@ import type { PlainRequest } from './connection.js'
 import { type Credential, KEY, type Redaction } from './credentials.js'
 import { excerpt } from './evidence.js'
 import { codeOf, isClosed, NoReply, readBody } from './no-reply.js'
-import type { ReadOptions } from './options.js'
+import type { ReadOptions } from './verify-options.js'
 
 /** Requests to one server, whatever their budget. All methods throw NoReply. */
 export interface Transport {

@@ -1,5 +1,5 @@
-import type { VerifyOptions } from './options.js'
 import { prepare } from './verify.js'
+import type { VerifyOptions } from './verify-options.js'
 
 /** `test` of node:test, Vitest or Jest. */
 export interface TestFunction {

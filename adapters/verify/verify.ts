@@ -1,6 +1,6 @@
+import { OptionError } from '../../src/lib/check-options.js'
+import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { type Int64, isInt64 } from '../../src/lib/int64.js'
-import { nearestFirst } from '../../src/lib/nearest.js'
-import { OptionError } from '../../src/lib/options.js'
 import { SUNSET } from '../../src/pets/specification.js'
 import type { Check, Level, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
@@ -8,15 +8,15 @@ import { SPARE_KEY } from './credentials.js'
 import { evidenceOf, excerpt, withoutUser } from './evidence.js'
 import { CheckFailure, CheckSkipped } from './failure.js'
 import { isClosed, NoReply } from './no-reply.js'
+import { listIn } from './replies.js'
+import { createSession, type Session } from './session.js'
+import { VerifyError } from './verify-error.js'
 import {
   type CheckResult,
   type ReadOptions,
   readVerifyOptions,
   type VerifyOptions,
-} from './options.js'
-import { listIn } from './replies.js'
-import { createSession, type Session } from './session.js'
-import { VerifyError } from './verify-error.js'
+} from './verify-options.js'
 
 export interface VerifyReport {
   readonly baseUrl: string

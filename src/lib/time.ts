@@ -1,4 +1,4 @@
-import { OptionError, type Rule } from './options.js'
+import { OptionError, type Rule } from './check-options.js'
 
 /** Ms since the Unix epoch, an ISO 8601 string with its time zone, or a Date. */
 export type Instant = number | string | Date

@@ -1,4 +1,4 @@
-import { isOneOf } from '../lib/options.js'
+import { isOneOf } from '../lib/check-options.js'
 
 /** Whether requests are limited; in shadow mode, they are only counted. */
 export type RateLimitMode = boolean | 'shadow'

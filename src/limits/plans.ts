@@ -1,4 +1,4 @@
-import { isCount, type OptionsOf, optional, rule, settingsOf } from '../lib/options.js'
+import { isCount, type OptionsOf, optional, rule, settingsOf } from '../lib/check-options.js'
 
 /** The limits of one partition. */
 export interface Policy extends OptionsOf<typeof POLICY> {}

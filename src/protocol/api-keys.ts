@@ -11,7 +11,7 @@ import {
   rule,
   settingsOf,
   typed,
-} from '../lib/options.js'
+} from '../lib/check-options.js'
 import {
   checkPolicy,
   PLAN_NAMES,

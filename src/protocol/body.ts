@@ -2,7 +2,7 @@ import { invalidRequest, payloadTooLarge, unsupportedMediaType } from '../errors
 import { type Awaitable, chain } from '../lib/async.js'
 import { parseJson } from '../lib/json.js'
 import { decodeUtf8, utf8Length } from '../lib/utf8.js'
-import type { ApiRequest } from './api.js'
+import type { ApiRequest } from './api-request.js'
 
 /** The default of the store option `maxBodyBytes`. */
 export const MAX_BODY_BYTES = 1_048_576

@@ -1,14 +1,14 @@
 import { toApiError } from '../errors.js'
 import { isPlain } from '../lib/json.js'
 import { utf8Length } from '../lib/utf8.js'
-import type { Decision } from '../limits/decide.js'
 import type { Policy } from '../limits/plans.js'
+import type { Decision } from '../limits/windows-and-bans.js'
 import type { Idempotency } from '../pets/operations.js'
 import { petToJson } from '../pets/pet.js'
 import type { Pet } from '../pets/schema.js'
 import type { Operation } from '../pets/specification.js'
 import type { PetFilter } from '../ports.js'
-import type { Admission } from './admission.js'
+import type { Admission } from './authenticate-and-count.js'
 
 /** A result or an error as it goes over the wire, without the headers that all responses carry. */
 export interface Representation {

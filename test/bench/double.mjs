@@ -1,8 +1,8 @@
 /** What tests pay for a double: making one, resetting it, time that passes, and worlds over HTTP. */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { toFetchHandler } from '../../dist/adapters/fetch.js'
-import { memoryStorage } from '../../dist/adapters/memory.js'
+import { toFetchHandler } from '../../dist/adapters/http/fetch.js'
+import { memoryStorage } from '../../dist/adapters/stores/memory.js'
 import { createTestDouble, DEMO_KEYS } from '../../dist/adapters/test-double/index.js'
 import { createStore } from '../../dist/src/index.js'
 import { readArguments } from './harness/arguments.mjs'

@@ -11,8 +11,8 @@ import {
   type Sending,
   type Wait,
 } from '../../adapters/client/index.js'
-import { toFetchHandler } from '../../adapters/fetch.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
 import { answering, createClientServer, hang, T0 } from './client-server.js'
 

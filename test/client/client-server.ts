@@ -1,6 +1,6 @@
 import { type ClientOptions, createClient } from '../../adapters/client/index.js'
-import { toFetchHandler } from '../../adapters/fetch.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type Policy, type Store, type StoreOptions } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 

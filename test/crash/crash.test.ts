@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { withoutSqlite } from '../sqlite/availability.js'
+import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { crash, LARGE_NAMES, RETRIES, SMALL_NAMES, SQLITE_FILE, type Workload } from './driver.js'
 
 const KEPT: Record<string, readonly [Workload, kills: number, seed: number, least: number]> = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { withoutSqlite } from '../sqlite/availability.js'
+import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { HAS_STRACE } from './driver.js'
 import { type PowerCutCounts, simulate } from './simulate.js'
 import { cutPower } from './sqlite-power-cut.js'

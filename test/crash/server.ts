@@ -1,9 +1,9 @@
 import fs from 'node:fs'
 import { listen } from '../../adapters/http/index.js'
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { sqliteStorage } from '../../adapters/sqlite/index.js'
+import { jsonFileStorage } from '../../adapters/stores/json-file/index.js'
+import { sqliteStorage } from '../../adapters/stores/sqlite/index.js'
 import { createStore } from '../../src/store.js'
-import { watchedDisk } from '../json-file/disk-faults.js'
+import { watchedDisk } from '../stores/json-file/disk-faults.js'
 
 /**
  * Forked by the driver: serves a file until it is killed. With a JSON file, it kills itself at the nth call to

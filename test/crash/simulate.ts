@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type JsonFileStorage, jsonFileStorage } from '../../adapters/json-file/index.js'
+import { type JsonFileStorage, jsonFileStorage } from '../../adapters/stores/json-file/index.js'
 import type { Once, PetStorage } from '../../src/ports.js'
 import { type State, statesAfter } from './power-cut.js'
 import { createRandom, type Random } from './random.js'

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import type { Disk, FileStats } from '../../adapters/storage/disk.js'
+import type { Disk, FileStats } from '../../adapters/stores/kit/disk.js'
 import { type Content, createContent } from './content.js'
 import type { Random } from './random.js'
 

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { sqliteRateLimits, sqliteStorage } from '../../adapters/sqlite/index.js'
+import { sqliteRateLimits, sqliteStorage } from '../../adapters/stores/sqlite/index.js'
 import { createRandom } from './random.js'
 import type { Mark } from './simulate.js'
 

@@ -7,9 +7,9 @@ import { connect } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { withConsole } from '../../adapters/console/index.js'
 import { type HttpServer, listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { withConsole } from '../../adapters/pages/console/index.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
 import { firstOutput } from '../support/first-output.js'
@@ -278,7 +278,7 @@ test('deploy - the systemd unit is valid, and names options that exist', {
  * @returns the key that was printed
  */
 function typePage(above: string): string {
-  const page = readFileSync(new URL('adapters/postgres/README.md', ROOT_URL), 'utf8')
+  const page = readFileSync(new URL('adapters/stores/postgres/README.md', ROOT_URL), 'utf8')
   const [, block = ''] = /```text deploy\n(.*?)```/s.exec(page) ?? []
   const [docker, ...lines] = block.trimEnd().split('\n').reverse()
   assert.equal(docker, 'docker compose --project-directory ../deploy up --build')

@@ -226,7 +226,7 @@ ${config.replace('listen 80;', `listen 127.0.0.1:${port};`)}
 
 /** A file of the folder that deployments copy. */
 export function deployed(file: string): string {
-  return readFileSync(new URL(`adapters/postgres/deploy/${file}`, ROOT_URL), 'utf8')
+  return readFileSync(new URL(`adapters/stores/postgres/deploy/${file}`, ROOT_URL), 'utf8')
 }
 
 /** The nginx.conf of that folder, for two processes of this machine. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { postgresStorage } from '../../adapters/postgres/index.js'
+import { postgresStorage } from '../../adapters/stores/postgres/index.js'
 import { served } from '../support/served.js'
 import {
   createFolder,

@@ -1,6 +1,6 @@
 import { listen } from '../../adapters/http/index.js'
-import { postgresStorage } from '../../adapters/postgres/index.js'
 import { redisRateLimits } from '../../adapters/redis/index.js'
+import { postgresStorage } from '../../adapters/stores/postgres/index.js'
 import { createStore } from '../../src/store.js'
 
 /** Forked by a test: serves the API over a PostgreSQL and a Redis until it is killed. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { addressKey } from '../../adapters/http/request.js'
-import { memoryRateLimits, memoryStorage } from '../../adapters/memory.js'
+import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type RateLimitSnapshot } from '../../src/index.js'
 
 test('limits.address - an IPv4 address is one address key, as is an IPv6 /64', () => {

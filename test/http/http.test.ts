@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import {
   type ApiHandler,
   type ApiResponse,

@@ -3,14 +3,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
-import { toFetchHandler } from '../../adapters/fetch.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
 import {
   type HttpServer,
   type ListenOptions,
   listen,
   toNodeHandler,
 } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, OptionError } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { openSocket } from './raw-socket.js'

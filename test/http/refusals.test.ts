@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ListenOptions, listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Decision } from '../../src/limits/decide.js'
+import type { Decision } from '../../src/limits/windows-and-bans.js'
 import { T0, VECTORS, type Vector } from './rate-limit-vectors.js'
 
 /** The outcome of a request: a `Decision`, or the headers of a response. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, type NewPet, type Pet, type PetStatus, type Store } from '../../src/index.js'
 import { petSchema } from '../../src/pets/schema.js'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
-import { OptionError } from '../../src/lib/options.js'
+import { OptionError } from '../../src/lib/check-options.js'
 import { PLANS } from '../../src/limits/plans.js'
 import { bearerToken, createApiKeys } from '../../src/protocol/api-keys.js'
 

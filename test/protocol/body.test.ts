@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withBodyRead } from '../../adapters/exchanges/read-request.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
+import { withBodyRead } from '../../adapters/verdict/log/read-request.js'
 import { createStore } from '../../src/index.js'
 import { utf8Length } from '../../src/lib/utf8.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 
 const PET = '{"name":"Rex","categoryId":1}'
 const REQUEST: ApiRequest = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { type Call, DOORS, type Door } from '../support/doors.js'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
-import { memoryStorage } from '../../adapters/memory.js'
 import { type RedisRateLimits, redisRateLimits } from '../../adapters/redis/index.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiKey, createStore } from '../../src/index.js'
 import {
   type Engine,

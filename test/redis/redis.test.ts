@@ -11,8 +11,8 @@ import {
   redisRateLimits,
 } from '../../adapters/redis/index.js'
 import { OptionError } from '../../src/index.js'
-import { decide, type Usage } from '../../src/limits/decide.js'
 import { PLANS, type Policy } from '../../src/limits/plans.js'
+import { decide, type Usage } from '../../src/limits/windows-and-bans.js'
 import { createRandom } from '../crash/random.js'
 import {
   type Engine,

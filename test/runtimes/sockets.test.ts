@@ -10,7 +10,7 @@ import { claimedFor } from './table.js'
 const PROGRAM = `
 import { createStore } from './src/index.js'
 import { listen } from './adapters/http/index.js'
-import { memoryStorage } from './adapters/memory.js'
+import { memoryStorage } from './adapters/stores/memory.js'
 import { createTestDouble } from './adapters/test-double/index.js'
 
 const apiKeys = { 'demo-pro': { id: 'pro', plan: 'pro' } }

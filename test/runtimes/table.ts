@@ -4,7 +4,7 @@ import { ROOT } from '../support/paths.js'
 
 /** The runtimes for which the page "In the browser" claims what a test file proves. */
 export function claimedFor(testFile: string): string[] {
-  const page = readFileSync(join(ROOT, 'adapters/indexeddb/README.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'adapters/stores/indexeddb/README.md'), 'utf8')
   const [head = [], , ...rows] = page
     .slice(page.indexOf('| part | Node |'))
     .trim()

@@ -1,8 +1,8 @@
 import { after, test } from 'node:test'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { verifySuite } from '../../adapters/verify/index.js'
 import { createStore } from '../../src/index.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import type { Door } from '../support/doors.js'
 

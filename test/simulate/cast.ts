@@ -1,4 +1,4 @@
-import { type Finding, judge } from '../../adapters/judge/index.js'
+import { type Finding, judge } from '../../adapters/verdict/judge/index.js'
 import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'

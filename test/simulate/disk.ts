@@ -1,4 +1,4 @@
-import type { Disk } from '../../adapters/storage/disk.js'
+import type { Disk } from '../../adapters/stores/kit/disk.js'
 import { type State, statesAfter } from '../crash/power-cut.js'
 import { type SimulatedDisk, simulatedDisk } from '../crash/simulated-disk.js'
 import { createPlannedCalls } from './planned-calls.js'

@@ -1,4 +1,4 @@
-import { toFetchHandler } from '../../adapters/fetch.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
 import type { ApiRequest, Store } from '../../src/index.js'
 import { createHttpDoor } from './http-door.js'
 import { halfOf, type WireRequest, type WireResponse } from './network.js'

@@ -2,10 +2,10 @@ import {
   type JsonFileError,
   type JsonFileStorage,
   jsonFileStorage,
-} from '../../adapters/json-file/index.js'
-import { memoryRateLimits } from '../../adapters/memory.js'
-import type { Disk } from '../../adapters/storage/disk.js'
-import { streamOf } from '../../adapters/storage/pet-stream.js'
+} from '../../adapters/stores/json-file/index.js'
+import type { Disk } from '../../adapters/stores/kit/disk.js'
+import { streamOf } from '../../adapters/stores/kit/pet-stream.js'
+import { memoryRateLimits } from '../../adapters/stores/memory.js'
 import { type RateLimitSnapshot, toJson } from '../../src/index.js'
 import { crowdOf, ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'

@@ -1,4 +1,4 @@
-import type { Finding, Judge, JudgeReport } from '../../adapters/judge/index.js'
+import type { Finding, Judge, JudgeReport } from '../../adapters/verdict/judge/index.js'
 import { isJson, petIdOf } from './model/requests.js'
 import { type Sent, verdictOn } from './model/verdict.js'
 import type { Watcher, WireRequest } from './network.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutSqlite } from '../sqlite/availability.js'
+import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { shrink } from './shrink.js'
 import { type Failure, simulate } from './simulate.js'
 import { Violation } from './violation.js'

@@ -1,4 +1,4 @@
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
 
 let warm: Promise<void> | undefined
@@ -10,7 +10,7 @@ export function warmUp(): Promise<void> {
 }
 
 async function load(): Promise<void> {
-  await import('../../adapters/json-file/parse-document.js')
+  await import('../../adapters/stores/json-file/parse-document.js')
   const store = createStore({ storage: memoryStorage(), apiKeys: { a: { id: 'a', plan: 'free' } } })
   const headers = { authorization: 'Bearer a', 'content-type': 'application/json' }
   const body = '{"name":"Rex","categoryId":9007199254740993}'

@@ -1,4 +1,4 @@
-import { withoutSqlite } from '../sqlite/availability.js'
+import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { doubleScenarioOf } from './double/generate.js'
 import { createDoubleLife } from './double/life.js'
 import { createFileEngine } from './file-engine.js'

@@ -1,5 +1,5 @@
 import type { Pet, PetSnapshot } from '../../src/index.js'
-import type { OptionError } from '../../src/lib/options.js'
+import type { OptionError } from '../../src/lib/check-options.js'
 import type { Choices } from './random.js'
 import { ensure } from './violation.js'
 

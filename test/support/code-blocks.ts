@@ -16,7 +16,7 @@ import {
   startRedis,
   withoutBoth,
 } from '../engines/engines.js'
-import { withoutSqlite } from '../sqlite/availability.js'
+import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { type Ended, type Running, runInThread, startInThread } from './command.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'

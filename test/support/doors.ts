@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from 'node:http'
-import { toFetchHandler } from '../../adapters/fetch.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { listen } from '../../adapters/http/index.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 
 /** A request in the notation of the tests. */
 export interface Call {

@@ -7,7 +7,7 @@ import {
   type TestDouble,
   type VirtualClock,
 } from '../../adapters/test-double/index.js'
-import { OptionError } from '../../src/lib/options.js'
+import { OptionError } from '../../src/lib/check-options.js'
 import { CREATE, FREE, list, settled, T0 } from './requests.js'
 
 const DAY = 86_400_000

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import {
   createTestDouble,
   DEMO_KEYS,
@@ -17,9 +17,9 @@ import {
 } from '../../adapters/test-double/index.js'
 import { ApiError } from '../../src/errors.js'
 import type { Awaitable } from '../../src/lib/async.js'
+import { OptionError } from '../../src/lib/check-options.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
-import { OptionError } from '../../src/lib/options.js'
-import type { ApiRequest } from '../../src/protocol/api.js'
+import type { ApiRequest } from '../../src/protocol/api-request.js'
 import { createStore } from '../../src/store.js'
 import { FREE, list, numbers, T0 } from './requests.js'
 
@@ -368,7 +368,7 @@ test('test double - a young garbage collection clears doubles, resets and stores
      import { runInNewContext } from 'node:vm'
      import { createTestDouble, DEMO_KEYS as apiKeys } from '${DOUBLE}'
      import { createStore } from '${new URL('../../src/index.js', import.meta.url)}'
-     import { memoryStorage } from '${new URL('../../adapters/memory.js', import.meta.url)}'
+     import { memoryStorage } from '${new URL('../../adapters/stores/memory.js', import.meta.url)}'
      setFlagsFromString('--expose-gc')
      const gc = runInNewContext('gc')
      const double = createTestDouble()

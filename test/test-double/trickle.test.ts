@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { toFetchHandler } from '../../adapters/fetch.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
 import { doorsOf, FREE, list, T0 } from './requests.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { OptionError } from '../../src/lib/options.js'
+import { OptionError } from '../../src/lib/check-options.js'
 import { list, settled, T0 } from './requests.js'
 
 test('clock - is frozen until set or advanced, and accepts every time format', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { fetchCodeOf } from '../../adapters/exchanges/code.js'
-import type { PlainRequest } from '../../adapters/exchanges/curl.js'
-import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
+import type { PlainRequest } from '../../adapters/verdict/log/copy-as-curl.js'
+import { fetchCodeOf } from '../../adapters/verdict/log/copy-as-fetch.js'
+import { type RawRequest, recordRequests } from '../verdict/log/raw-requests.js'
 
 const KEY = 'k3y of $`"\' \\ length'
 const run = promisify(execFile)

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { curlOf, type PlainRequest } from '../../adapters/exchanges/curl.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
+import { curlOf, type PlainRequest } from '../../adapters/verdict/log/copy-as-curl.js'
 import { createRandom, type Random } from '../crash/random.js'
-import { type RawRequest, recordRequests } from '../exchanges/raw-requests.js'
 import { openSocket } from '../http/raw-socket.js'
+import { type RawRequest, recordRequests } from '../verdict/log/raw-requests.js'
 
 test('curl - a command sends the same bytes, whatever they are', async t => {
   if (isMissing(t)) return

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer, type Server } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { withConsole } from '../../adapters/console/index.js'
-import { toFetchHandler } from '../../adapters/fetch.js'
+import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { listen } from '../../adapters/http/index.js'
-import { jsonFileStorage } from '../../adapters/json-file/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
-import { withDocs } from '../../adapters/openapi/docs.js'
+import { withConsole } from '../../adapters/pages/console/index.js'
+import { withDocs } from '../../adapters/pages/openapi/docs.js'
+import { jsonFileStorage } from '../../adapters/stores/json-file/index.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import {
   CHECKS,
@@ -24,9 +24,9 @@ import {
 } from '../../adapters/verify/index.js'
 import { reportJUnit } from '../../adapters/verify/junit.js'
 import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/index.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
-import { temporaryFolders } from '../json-file/json-files.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
+import { temporaryFolders } from '../stores/json-file/json-files.js'
 import {
   answers,
   failure,

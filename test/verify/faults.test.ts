@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { CHECKS, type CheckResult, verify } from '../../adapters/verify/index.js'
 import { resultText } from '../../adapters/verify/report.js'
 import { createStore } from '../../src/index.js'

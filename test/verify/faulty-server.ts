@@ -1,5 +1,5 @@
-import { memoryStorage } from '../../adapters/memory.js'
-import { openApiJson } from '../../adapters/openapi/index.js'
+import { openApiJson } from '../../adapters/pages/openapi/index.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiRequest, createStore, parseJson, type Store, toJson } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 

@@ -4,9 +4,9 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { toNodeHandler } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/memory.js'
+import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
-import type { ApiHandler } from '../../src/protocol/api.js'
+import type { ApiHandler } from '../../src/protocol/api-request.js'
 
 /** A server that would make a trusting client hang, run out of memory or be misled. */
 export interface HostileServer {

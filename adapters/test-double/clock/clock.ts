@@ -7,7 +7,7 @@ import {
   rule,
   settingsOf,
   withDefault,
-} from '../../../src/lib/options.js'
+} from '../../../src/lib/check-options.js'
 import {
   type Duration,
   durationOf,

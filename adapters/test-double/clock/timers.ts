@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../../../src/lib/options.js'
+import { LONGEST_TIMER } from '../../../src/lib/check-options.js'
 import type { Wait } from './waits.js'
 
 /** Timers shaped like the global ones, for code that takes them as an option. */

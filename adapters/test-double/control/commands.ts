@@ -7,7 +7,6 @@ import {
   unsupportedMediaType,
 } from '../../../src/errors.js'
 import type { Awaitable } from '../../../src/lib/async.js'
-import { toJson } from '../../../src/lib/json.js'
 import {
   check,
   type Declared,
@@ -21,15 +20,16 @@ import {
   rule,
   type SettingsOf,
   settingsOf,
-} from '../../../src/lib/options.js'
+} from '../../../src/lib/check-options.js'
+import { toJson } from '../../../src/lib/json.js'
 import { durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import type { NewPet } from '../../../src/pets/schema.js'
-import type { ApiRequest, ApiResponse } from '../../../src/protocol/api.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
+import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { withBodyRead } from '../../exchanges/read-request.js'
 import { toAnswer } from '../../http/pages.js'
 import { hasToken } from '../../http/token.js'
+import { withBodyRead } from '../../verdict/log/read-request.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { JudgedDouble, ReportOptions } from '../double.js'

@@ -7,7 +7,7 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 import { createDouble, type JudgedDouble } from '../double.js'
-import type { TestDoubleOptions } from '../options.js'
+import type { TestDoubleOptions } from '../double-options.js'
 
 /** Where a world is, and the keys that are valid there only. */
 export interface World {

@@ -1,6 +1,6 @@
-import { check, isFunction, isString, OptionError } from '../../../src/lib/options.js'
+import { check, isFunction, isString, OptionError } from '../../../src/lib/check-options.js'
+import { type ExploreOptions, readExploreOptions } from './explore-options.js'
 import type { Shown } from './faults-at.js'
-import { type ExploreOptions, readExploreOptions } from './options.js'
 import { type RunFailure, runOnce, type Work } from './run.js'
 import { parseSchedule, type Schedule, scheduleText } from './schedule.js'
 import { search } from './search.js'

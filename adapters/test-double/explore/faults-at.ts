@@ -1,5 +1,5 @@
 import type { Operation } from '../../../src/pets/specification.js'
-import { changes } from '../../exchanges/fault-kinds.js'
+import { changes } from '../../verdict/log/fault-kinds.js'
 import { type Fault, isAfter } from '../faults/fault.js'
 import { faultText } from '../faults/text.js'
 

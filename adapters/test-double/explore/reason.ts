@@ -1,5 +1,5 @@
-import type { FaultKind } from '../../exchanges/fault-kinds.js'
-import type { JournalEntry } from '../../exchanges/recorder.js'
+import type { FaultKind } from '../../verdict/log/fault-kinds.js'
+import type { JournalEntry } from '../../verdict/log/recorder.js'
 import type { Report } from '../../verdict/report.js'
 import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'

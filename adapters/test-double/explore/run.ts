@@ -1,10 +1,10 @@
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { Pet } from '../../../src/pets/schema.js'
-import type { JournalEntry } from '../../exchanges/recorder.js'
+import type { JournalEntry } from '../../verdict/log/recorder.js'
 import type { Report } from '../../verdict/report.js'
 import type { VirtualClock } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
-import type { TestDoubleOptions } from '../options.js'
+import type { TestDoubleOptions } from '../double-options.js'
 import { runOn } from '../run.js'
 import type { Snapshot } from '../snapshot.js'
 import {

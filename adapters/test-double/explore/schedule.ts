@@ -1,4 +1,4 @@
-import { OptionError } from '../../../src/lib/options.js'
+import { OptionError } from '../../../src/lib/check-options.js'
 import { OPERATIONS, type Operation } from '../../../src/pets/specification.js'
 import type { Fault } from '../faults/fault.js'
 import { faultText, parseFault } from '../faults/text.js'

@@ -13,12 +13,12 @@ import {
   rule,
   settingsOf,
   typed,
-} from '../../../src/lib/options.js'
+} from '../../../src/lib/check-options.js'
 import { type Duration, durationOf, type Instant, instantOf } from '../../../src/lib/time.js'
 import { OPERATIONS } from '../../../src/pets/specification.js'
-import { type FaultOptions, HEADER_NAME, KINDS, kindOf } from '../../exchanges/fault-kinds.js'
-import type { Call } from '../../exchanges/recorder.js'
-import { CREDENTIALS } from '../../exchanges/redact.js'
+import { type FaultOptions, HEADER_NAME, KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
+import type { Call } from '../../verdict/log/recorder.js'
+import { CREDENTIALS } from '../../verdict/log/redact.js'
 
 /** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope & FaultOptions

@@ -1,6 +1,6 @@
-import { check, isOneOf, isSize, isText } from '../../../src/lib/options.js'
+import { check, isOneOf, isSize, isText } from '../../../src/lib/check-options.js'
 import type { Clock } from '../../../src/ports.js'
-import type { Call } from '../../exchanges/recorder.js'
+import type { Call } from '../../verdict/log/recorder.js'
 import type { FaultUse } from '../../verdict/rules/unused-faults.js'
 import { draw } from './chance.js'
 import {

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ApiResponse } from '../../../src/protocol/api.js'
+import type { ApiResponse } from '../../../src/protocol/api-request.js'
 
 /** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
 export type LostBy = 'reset' | 'hang' | 'truncate'

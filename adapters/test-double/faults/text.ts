@@ -1,7 +1,7 @@
+import { check, isObject, isText, OptionError } from '../../../src/lib/check-options.js'
+import { nearestFirst } from '../../../src/lib/did-you-mean.js'
 import { toJson } from '../../../src/lib/json.js'
-import { nearestFirst } from '../../../src/lib/nearest.js'
-import { check, isObject, isText, OptionError } from '../../../src/lib/options.js'
-import { KINDS, kindOf } from '../../exchanges/fault-kinds.js'
+import { KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
 import { checkFault as checkFields, type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
 
 /**

@@ -1,13 +1,13 @@
-import type { ApiRequest } from '../../../src/protocol/api.js'
 import {
   type ApiKey,
   bearerToken,
   type KeyRing,
   type KnownKey,
 } from '../../../src/protocol/api-keys.js'
-import { createSecrets, SHORTEST_SECRET } from '../../exchanges/hide-secrets.js'
-import type { ReadRequest } from '../../exchanges/read-request.js'
-import { redactedBody, redactedHeaders, redactorOf, WORD } from '../../exchanges/redact.js'
+import type { ApiRequest } from '../../../src/protocol/api-request.js'
+import { createSecrets, SHORTEST_SECRET } from '../../verdict/log/hide-secrets.js'
+import type { ReadRequest } from '../../verdict/log/read-request.js'
+import { redactedBody, redactedHeaders, redactorOf, WORD } from '../../verdict/log/redact.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 
 /** A key as a recording has it: a replay uses its name in place of the key. */

@@ -1,6 +1,6 @@
 import { toJson } from '../../../src/lib/json.js'
+import type { TestDoubleOptions } from '../double-options.js'
 import type { EventLog, ObservableState } from '../events.js'
-import type { TestDoubleOptions } from '../options.js'
 import type { Snapshot } from '../snapshot.js'
 import { FORMAT, type RecordingFile, VERSION } from './file.js'
 import { createKeyNames } from './names.js'

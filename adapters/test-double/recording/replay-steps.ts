@@ -1,11 +1,11 @@
 import { ApiError, type ErrorCode } from '../../../src/errors.js'
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
-import type { ReadRequest } from '../../exchanges/read-request.js'
+import type { ReadRequest } from '../../verdict/log/read-request.js'
 import type { Worlds } from '../control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
+import type { TestDoubleOptions } from '../double-options.js'
 import type { ReplayableRequest } from '../events.js'
-import type { TestDoubleOptions } from '../options.js'
 import { withControl } from '../test-double.js'
 import { firstDifference } from './difference.js'
 import {

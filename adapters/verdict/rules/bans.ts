@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../src/limits/decide.js'
+import { MINUTE } from '../../../src/limits/windows-and-bans.js'
 import { isEarly, type Rejection } from './rejections.js'
 import { endOf, MOST_SHOWN, type Rule, resetOf, type Seen, type Violation } from './rule.js'
 

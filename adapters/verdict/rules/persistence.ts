@@ -1,4 +1,4 @@
-import { SECOND } from '../../../src/limits/decide.js'
+import { SECOND } from '../../../src/limits/windows-and-bans.js'
 import { MOST_SHOWN, type Pair, remember, type Seen, TOLERANCE, waitOf } from './rule.js'
 
 /** Of the senders that were rejected on one connection, two may have given up. */

@@ -1,4 +1,4 @@
-import { DAY, MINUTE, SECOND } from '../../../src/limits/decide.js'
+import { DAY, MINUTE, SECOND } from '../../../src/limits/windows-and-bans.js'
 import {
   type CreateWatch,
   isExhausted,

@@ -1,7 +1,7 @@
 import { retryInstant } from '../../../src/lib/retry-after.js'
 import { LATEST } from '../../../src/lib/time.js'
-import type { Exchange } from '../../exchanges/exchange.js'
-import { kindOf } from '../../exchanges/fault-kinds.js'
+import type { Exchange } from '../log/exchange.js'
+import { kindOf } from '../log/fault-kinds.js'
 
 /** What a client must not do. The tables of the pages come from here. */
 export interface Rule {

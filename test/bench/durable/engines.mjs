@@ -1,5 +1,5 @@
-import { jsonFileStorage } from '../../../dist/adapters/json-file/index.js'
-import { sqliteStorage } from '../../../dist/adapters/sqlite/index.js'
+import { jsonFileStorage } from '../../../dist/adapters/stores/json-file/index.js'
+import { sqliteStorage } from '../../../dist/adapters/stores/sqlite/index.js'
 
 export async function ours(path, animals) {
   const storage = await jsonFileStorage(path)

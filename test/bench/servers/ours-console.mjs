@@ -1,5 +1,5 @@
-import { withConsole } from '../../../dist/adapters/console/index.js'
 import { listen } from '../../../dist/adapters/http/index.js'
+import { withConsole } from '../../../dist/adapters/pages/console/index.js'
 import { createOurs } from './ours.mjs'
 
 /** `ours` as `serve` runs it: with CORS and a console that nobody watches. */

@@ -1,8 +1,8 @@
 import { listen } from '../../../dist/adapters/http/index.js'
-import { memoryStorage } from '../../../dist/adapters/memory.js'
-import { postgresStorage } from '../../../dist/adapters/postgres/index.js'
 import { redisRateLimits } from '../../../dist/adapters/redis/index.js'
-import { sqliteRateLimits, sqliteStorage } from '../../../dist/adapters/sqlite/index.js'
+import { memoryStorage } from '../../../dist/adapters/stores/memory.js'
+import { postgresStorage } from '../../../dist/adapters/stores/postgres/index.js'
+import { sqliteRateLimits, sqliteStorage } from '../../../dist/adapters/stores/sqlite/index.js'
 import { createStore } from '../../../dist/src/index.js'
 import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 

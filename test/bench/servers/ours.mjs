@@ -1,5 +1,5 @@
 import { listen } from '../../../dist/adapters/http/index.js'
-import { memoryStorage } from '../../../dist/adapters/memory.js'
+import { memoryStorage } from '../../../dist/adapters/stores/memory.js'
 import { createStore } from '../../../dist/src/index.js'
 import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 

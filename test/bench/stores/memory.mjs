@@ -1,4 +1,4 @@
-import { memoryStorage } from '../../../dist/adapters/memory.js'
+import { memoryStorage } from '../../../dist/adapters/stores/memory.js'
 
 /** The storage alone, comparable to the libraries: no validation, no await. */
 export function open(animals) {

@@ -1,4 +1,4 @@
-import { memoryStorage } from '../../../dist/adapters/memory.js'
+import { memoryStorage } from '../../../dist/adapters/stores/memory.js'
 import { createStore } from '../../../dist/src/index.js'
 
 /** The public operations, awaited, with validation. */

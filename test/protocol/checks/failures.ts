@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { memoryStorage } from '../../../adapters/memory.js'
+import { memoryStorage } from '../../../adapters/stores/memory.js'
 import { ERROR_STATUS, type ErrorCode, type PetStorage } from '../../../src/index.js'
 import type { Reply } from '../../support/doors.js'
 import { assertError, type Checks, demoHeaders, post } from './check.js'

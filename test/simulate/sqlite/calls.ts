@@ -1,4 +1,4 @@
-import { isBusy } from '../../../adapters/sqlite/failures.js'
+import { isBusy } from '../../../adapters/stores/sqlite/failures.js'
 import { createPlannedCalls } from '../planned-calls.js'
 
 /** A process with databases open, in the sense of the simulation. */

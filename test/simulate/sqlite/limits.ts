@@ -1,4 +1,4 @@
-import type { SqliteRateLimits } from '../../../adapters/sqlite/index.js'
+import type { SqliteRateLimits } from '../../../adapters/stores/sqlite/index.js'
 import type { RateLimitStore } from '../../../src/index.js'
 import { isPromise } from '../../../src/lib/async.js'
 import type { Backend } from '../engine.js'

@@ -1,5 +1,5 @@
-import { type Database, loadDriver } from '../../../adapters/sqlite/driver.js'
-import { isBusy } from '../../../adapters/sqlite/failures.js'
+import { type Database, loadDriver } from '../../../adapters/stores/sqlite/driver.js'
+import { isBusy } from '../../../adapters/stores/sqlite/failures.js'
 import type { EngineOptions } from '../engine.js'
 import { choicesOf } from '../random.js'
 import type { SqliteSetting } from '../scenario.js'

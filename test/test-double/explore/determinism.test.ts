@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { readExploreOptions } from '../../../adapters/test-double/explore/options.js'
+import { readExploreOptions } from '../../../adapters/test-double/explore/explore-options.js'
 import { runOnce } from '../../../adapters/test-double/explore/run.js'
 import { scheduleText, stepOf } from '../../../adapters/test-double/explore/schedule.js'
 import { type Candidate, search } from '../../../adapters/test-double/explore/search.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readFaults } from '../../../adapters/test-double/explore/options.js'
+import { readFaults } from '../../../adapters/test-double/explore/explore-options.js'
 import { parseSchedule, scheduleText } from '../../../adapters/test-double/explore/schedule.js'
 import { faultText, parseFault } from '../../../adapters/test-double/faults/text.js'
 import { explore, FAULTS, type Fault } from '../../../adapters/test-double/index.js'

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { constants } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
+import { UsageError } from '../errors.js'
+
+/** How to run a command without input, keeping what it prints, and end it with everything it has started. */
+export interface Capture {
+  /** How long it may take. */
+  readonly timeoutMs: number
+  /** Ends it early. */
+  readonly signal: AbortSignal
+}
+
+export interface ChildRun {
+  /** The exit code, or 128 + n where signal n ended it; undefined where it took too long. */
+  readonly code: number | undefined
+  /** The end of what it has printed, on stdout and stderr; empty where that is not captured. */
+  readonly output: string
+}
+
+/**
+ * Runs a command, by default on the streams of this process and with its signals.
+ *
+ * @throws UsageError where it cannot be run, or the reason of the signal
+ */
+export async function runChild(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  capture?: Capture,
+): Promise<ChildRun> {
+  capture?.signal.throwIfAborted()
+  const [command = '', ...rest] = words
+  const child = spawn(command, rest, {
+    env,
+    stdio: capture ? ['ignore', 'pipe', 'pipe'] : 'inherit',
+    detached: capture !== undefined && HAS_GROUPS,
+    windowsHide: true,
+  })
+  const ended = endOf(child, command)
+  if (capture) return captured(child, ended, capture)
+  const forward = (signal: NodeJS.Signals) => {
+    // A terminal also signals the command.
+    if (!FROM_TERMINAL.includes(signal) || !process.stdin.isTTY) child.kill(signal)
+  }
+  const end = onSignals(FORWARDED, forward)
+  return { code: await ended.finally(end), output: '' }
+}
+
+/** @returns stops listening */
+export function onSignals(
+  signals: readonly NodeJS.Signals[],
+  listener: (signal: NodeJS.Signals) => void,
+): () => void {
+  for (const signal of signals) process.on(signal, listener)
+  return () => {
+    for (const signal of signals) process.off(signal, listener)
+  }
+}
+
+async function captured(
+  child: ChildProcess,
+  ended: Promise<number>,
+  { timeoutMs, signal }: Capture,
+): Promise<ChildRun> {
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output = (output + chunk).slice(-MOST_OUTPUT)
+    })
+  }
+  const closed = once(child, 'close').catch(() => {})
+  const late = AbortSignal.timeout(timeoutMs)
+  const stop = AbortSignal.any([late, signal])
+  const abort = () => kill(child)
+  stop.addEventListener('abort', abort)
+  try {
+    const code = await ended
+    const isLate = late.aborted
+    // Whatever it has left running would hold its output, and disturb nobody but other runs.
+    kill(child)
+    // A process in a session of its own is not ended with it, and may hold the streams.
+    await Promise.race([closed, setTimeout(MOST_WAIT)])
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+    signal.throwIfAborted()
+    return { code: isLate ? undefined : code, output }
+  } finally {
+    stop.removeEventListener('abort', abort)
+  }
+}
+
+/** How many characters of output are kept. */
+const MOST_OUTPUT = 65_536
+/** In ms, for output that may still come. */
+const MOST_WAIT = 500
+
+async function endOf(child: ChildProcess, command: string): Promise<number> {
+  try {
+    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+    return signal === null ? (code ?? 1) : 128 + constants.signals[signal]
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)
+  }
+}
+
+const FROM_TERMINAL: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+
+/** The signals that ask a process to end; Windows does not have all of them. */
+export const ENDING = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).filter(
+  signal => signal in constants.signals,
+)
+
+const FORWARDED: readonly NodeJS.Signals[] =
+  process.platform === 'win32' ? ENDING : [...ENDING, 'SIGUSR1', 'SIGUSR2']
+
+/** Windows has no process groups. */
+const HAS_GROUPS = process.platform !== 'win32'
+
+function kill(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL')
+    else child.kill('SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}

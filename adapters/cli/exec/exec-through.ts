@@ -1,0 +1,47 @@
+import { readJudgeOptions } from '../../verdict/judge/judge-options.js'
+import { createObserver } from '../../verdict/judge/observer.js'
+import { openProxy } from '../../verdict/judge/proxy/proxy.js'
+import { judgeText, undecidedText } from '../../verdict/judge/report.js'
+import type { RuleId } from '../../verdict/rules/index.js'
+import { readAs } from '../errors.js'
+import type { ExecSettings } from '../options.js'
+import { runChild } from './child-process.js'
+import { checkCommand, conclude } from './exec.js'
+
+/** How long the service may be silent, in ms. */
+const TIMEOUT_MS = 60_000
+
+/**
+ * Runs a command against a server elsewhere, with a proxy on loopback in between, and prints the
+ * verdict on everything it sent.
+ *
+ * @returns the exit code: the command's own, or 1 when `--strict` fails
+ * @throws UsageError
+ */
+export async function execThrough(
+  settings: ExecSettings,
+  baseUrl: string,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): Promise<number> {
+  checkCommand(settings, words)
+  const { clients, pagination, key } = settings
+  const allow = settings.allow as readonly RuleId[]
+  const judged = readAs('--through', () =>
+    readJudgeOptions({ baseUrl, clients, allow, pagination }),
+  )
+  const observer = createObserver(judged, key === undefined ? [] : [key])
+  const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
+  const variables = {
+    ...process.env,
+    ADOPTION_STORE_BASE_URL: proxy.url,
+    ...(key !== undefined && { ADOPTION_STORE_API_KEY: key }),
+    // Commands to another store would only mislead.
+    ADOPTION_STORE_CONTROL_URL: undefined,
+  }
+  const { code } = await runChild(words, variables).finally(proxy.close)
+  const report = observer.report()
+  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
+  return conclude({ code, report, untested }, { settings, words, given })
+}

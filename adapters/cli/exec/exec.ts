@@ -1,0 +1,294 @@
+import { setTimeout } from 'node:timers/promises'
+import { count } from '../../../src/lib/count.js'
+import { nearestFirst } from '../../../src/lib/did-you-mean.js'
+import { BASE_PATH, PAGE_SIZE } from '../../../src/pets/specification.js'
+import { DIGEST } from '../../../src/protocol/api-keys.js'
+import { listen } from '../../http/listen.js'
+import type { JudgedDouble } from '../../test-double/double.js'
+import { parseSchedule, type Schedule } from '../../test-double/explore/schedule.js'
+import { type Watched, watchRequests } from '../../test-double/explore/watch.js'
+import { problemsOf } from '../../verdict/annotations.js'
+import { verdictJUnit } from '../../verdict/junit.js'
+import { type HarSource, harOf } from '../../verdict/log/har.js'
+import type { JournalEntry } from '../../verdict/log/recorder.js'
+import {
+  type Finding,
+  findingText,
+  type Report,
+  reportText,
+  resultText,
+} from '../../verdict/report.js'
+import { RULES } from '../../verdict/rules/index.js'
+import { readAs, UsageError, withoutSecrets } from '../errors.js'
+import { type Problem, tellGitHub } from '../github-annotations.js'
+import type { ExecSettings, VerdictSettings } from '../options.js'
+import { note } from '../output.js'
+import { type Output, writeOutputs } from '../output-files.js'
+import { openControlled } from '../serve/controlled-store.js'
+import { describedBy, withDocsOnDemand } from '../serve/docs-on-demand.js'
+import { controlToken, readApiKeys, readInitial } from '../serve/served-store.js'
+import { withStops } from '../shutdown.js'
+import { type Capture, type ChildRun, runChild } from './child-process.js'
+import { repeatText } from './repeat-command.js'
+import { type VerdictFile, withCommands } from './report-file.js'
+
+/** What a run has shown, as data: its text, its files and the exit code are made from it. */
+export interface Result {
+  readonly report: Report
+  /** Why nothing was checked; undefined where something was. */
+  readonly untested: string | undefined
+}
+
+/**
+ * Runs a command next to a private store, and prints the verdict on everything it sent.
+ *
+ * @param given the options as they were written, for a command that repeats the run
+ * @returns the exit code: the command's own, or 1 when `--strict`, `--require-faults` or `--schedule` fails
+ * @throws UsageError
+ */
+export async function exec(
+  settings: ExecSettings,
+  words: readonly string[],
+  given: ReadonlyMap<string, string>,
+): Promise<number> {
+  const setup = await readSetup(settings, words)
+  const schedule = readAs('--schedule', () => parseSchedule(settings.schedule ?? ''))
+  return runWithStore(setup, schedule, undefined, async run => {
+    const { code, report, untested, recording, exchanges, double } = run
+    const { findings, notes } = report
+    const isClean = code === 0 && untested === undefined && findings.length + notes.length === 0
+    const withoutEffect = faultsWithoutEffect(run.seen)
+    say(resultText(report, untested))
+    if (isClean) say(await untriedText(double, schedule))
+    if (run.late > 0) say(`${count(run.late, 'request')} ${LATE}\n`)
+    if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
+    for (const line of withoutEffect) say(`--schedule: ${line}\n`)
+    const isMissing = settings.requireFaults && findings.some(isRequired)
+    return conclude(run, {
+      ...{ settings, words, given },
+      isFine: withoutEffect.length === 0 && !isMissing,
+      journal: double.requests(),
+      outputs: [
+        { flag: '--har', path: settings.har, text: () => prettyJson(harOf(exchanges)) },
+        { flag: '--record', path: settings.record, text: () => recording?.json() ?? '' },
+      ],
+    })
+  })
+}
+
+const LATE =
+  'came after the command had ended, from a process that it left running: they are not in the verdict.'
+
+/** What a clean run says nothing about, in one line. */
+async function untriedText(
+  { requests, inspect }: JudgedDouble,
+  schedule: Schedule,
+): Promise<string> {
+  const stored = await inspect.animals({ limit: PAGE_SIZE.maximum, after: 0 })
+  const sent = requests()
+  const lists = sent
+    .filter(({ operation, status }) => operation === 'listPets' && status === 200)
+    // A fault, or a redacted number, may have left something else than JSON.
+    .map(({ body }) => body?.match(/\{"id":/g)?.length ?? 0)
+  const parts = [
+    schedule.length === 0 && sent.every(({ fault }) => !fault) && 'faults (add --explore)',
+    lists.length > 0 && Math.max(...lists) === 0 && 'lists with animals (add --seed <file.json>)',
+    stored.length > PAGE_SIZE.default &&
+      lists.includes(PAGE_SIZE.default) &&
+      'animals beyond the first 20 (limit)',
+  ].filter(part => part !== false)
+  return parts.length === 0 ? '' : `Not tried: ${parts.join(', ')}.\n`
+}
+
+function say(text: string): void {
+  process.stderr.write(text)
+}
+
+/** What `exec` needs before it can run its command. */
+export type Setup = Awaited<ReturnType<typeof readSetup>>
+
+/** @throws UsageError */
+export async function readSetup(settings: ExecSettings, words: readonly string[]) {
+  checkCommand(settings, words)
+  const apiKeys = await readApiKeys(settings)
+  const now = settings.clock ?? Date.now()
+  // The one that is passed on: in plain text, and valid at this time.
+  const [apiKey] =
+    Object.entries(apiKeys).find(
+      ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
+    ) ?? []
+  if (apiKey === undefined) {
+    throw new UsageError(
+      `exec has no key to pass on: --keys ${settings.keys} holds only digests and expired keys; add a valid key in plain text`,
+    )
+  }
+  const initial = await readInitial({ ...settings, empty: settings.seed === undefined })
+  return { settings, words, apiKeys, apiKey, initial }
+}
+
+/** What every kind of `exec` needs. @throws UsageError */
+export function checkCommand({ allow }: VerdictSettings, words: readonly string[]): void {
+  if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
+  const rules: readonly string[] = RULES.map(({ id }) => id)
+  const unknown = allow.find(rule => !rules.includes(rule))
+  if (unknown === undefined) return
+  const known = nearestFirst(unknown, rules).join(', ')
+  const got = `got '${withoutSecrets(unknown)}'; expected one of ${known}`
+  throw new UsageError(`--allow takes a rule of the verdict, ${got}`)
+}
+
+/** A run of the command, and what it did to the store. */
+export interface StoreRun extends ChildRun, Result {
+  readonly double: JudgedDouble
+  readonly seen: Watched
+  /** How many requests came after its end. */
+  readonly late: number
+  /** With `--record`. */
+  readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
+  /** With `--har`. */
+  readonly exchanges: readonly HarSource[]
+}
+
+/** Runs the command next to a store and a server of its own, which are closed after `use`. */
+export function runWithStore<T>(
+  { settings, words, apiKeys, apiKey, initial }: Setup,
+  schedule: Schedule,
+  capture: Capture | undefined,
+  use: (run: StoreRun) => Promise<T>,
+): Promise<T> {
+  return withStops(async stops => {
+    const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
+    const token = controlToken()
+    const { handler, double } = await openControlled(settings, apiKeys, initial, token, seen.watch)
+    const server = await listen(withDocsOnDemand(handler, describedBy(settings)), { port: 0 })
+    stops.push(server.close, () => double.close())
+    const recording = settings.record === undefined ? undefined : await double.record()
+    const exchanges: HarSource[] = []
+    let calls = 0
+    double.events.listeners.add(({ act }) => {
+      if (act.do === 'send' && act.operation !== undefined) calls++
+      // At once: a key may be revoked, or a world deleted, before the run ends.
+      if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
+    })
+    const variables = {
+      ...process.env,
+      ADOPTION_STORE_BASE_URL: server.url,
+      ADOPTION_STORE_API_KEY: apiKey,
+      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
+    }
+    const quiet = capture ? () => {} : announce(server.url, () => calls)
+    const ended = await runChild(words, variables, capture).finally(quiet)
+    const found = double.report({ since: 'start' })
+    const report = settings.requireFaults ? withRequired(found) : found
+    const untested = calls > 0 ? undefined : untestedText(double)
+    const before = calls
+    if (!capture && calls > 0) await setTimeout(GRACE)
+    const late = calls - before
+    return use({ ...ended, double, report, untested, seen, late, recording, exchanges })
+  })
+}
+
+/** In ms: how long to look for a process that goes on sending. */
+const GRACE = 100
+
+/** On a terminal: what the command finds in its environment, and from time to time how far it is. */
+function announce(url: string, calls: () => number): () => void {
+  if (!process.stderr.isTTY) return () => {}
+  note(`exec sets ADOPTION_STORE_BASE_URL=${url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`)
+  const timer = setInterval(() => note(`${count(calls(), 'request')} so far`), 5_000)
+  return () => clearInterval(timer)
+}
+
+/** What to say of each fault of the schedule that has not happened. */
+function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
+  const never = missing().join(', ')
+  const sent = requests.map(({ point }) => point).join(', ') || 'nothing'
+  const missed = never === '' ? [] : [`${never} never came; the command sent ${sent}`]
+  const refused = unaffected().map(
+    ({ point, status = 'no response' }) =>
+      `${point} came, but got ${status}: its fault had no effect`,
+  )
+  return [...missed, ...refused]
+}
+
+/** With `--require-faults`, a fault that never fired is certain to be wrong. */
+function withRequired(report: Report): Report {
+  const findings = [...report.findings, ...report.notes.filter(isRequired)]
+  const notes = report.notes.filter(note => !isRequired(note))
+  return { ...report, ok: findings.every(({ allowed }) => allowed), findings, notes }
+}
+
+function isRequired({ rule, allowed }: Finding): boolean {
+  return rule === 'fault.unused' && !allowed
+}
+
+function untestedText({ requests }: JudgedDouble): string {
+  const [first] = requests()
+  const shown = first ? ` The first request was ${first.method} ${first.url}.` : ''
+  return `Verdict: no request was for an operation of this API, so nothing was checked.${shown} Append /pets to ADOPTION_STORE_BASE_URL, which ends in ${BASE_PATH}.`
+}
+
+/** Whether `--strict`, if given, is content. */
+export function isProven(
+  { report, untested }: Result,
+  { strict, allow }: VerdictSettings,
+): boolean {
+  if (strict === undefined) return true
+  const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allow.includes(rule))
+  return untested === undefined && report.ok && isClean
+}
+
+/** How a run came about, and what else there is to say of it. */
+interface Circumstances {
+  readonly settings: ExecSettings
+  readonly words: readonly string[]
+  /** The options as they were written. */
+  readonly given: ReadonlyMap<string, string>
+  /** Whether the faults had their effect. @default true */
+  readonly isFine?: boolean
+  readonly journal?: readonly JournalEntry[]
+  readonly outputs?: readonly Output[]
+}
+
+/**
+ * Annotates the verdict on GitHub, and writes the files of a run.
+ *
+ * @returns the exit code: that of the command, or 1
+ * @throws UsageError for a file that cannot be written
+ */
+export async function conclude(
+  result: Result & Pick<ChildRun, 'code'>,
+  { settings, words, given, isFine = true, journal = [], outputs = [] }: Circumstances,
+): Promise<number> {
+  const { report, untested, code = 1 } = result
+  const exitCode = code === 0 && !(isFine && isProven(result, settings)) ? 1 : code
+  const repeat = repeatText(words, given)
+  const open = settings.record && `To see it: npx animal-adoption-store replay ${settings.record}`
+  await tellVerdict(result, [`To repeat: ${repeat}`, ...(open ? [open] : [])])
+  const file = (): VerdictFile => ({
+    ...{ version: 1, command: words, exitCode, repeat, untested: untested ?? null },
+    ...withCommands(report, journal),
+  })
+  await writeOutputs([
+    { flag: '--report', path: settings.report, text: () => prettyJson(file()) },
+    { flag: '--junit', path: settings.junit, text: () => verdictJUnit(report, untested) },
+    ...outputs,
+  ])
+  return exitCode
+}
+
+async function tellVerdict({ report, untested }: Result, hints: readonly string[]): Promise<void> {
+  const [headline = ''] = (untested ?? reportText(report)).split('\n')
+  const problems = problemsOf(report).map(([level, finding]): Problem => {
+    const { rule, seen, fix } = finding
+    return { level, title: rule, text: findingText(finding), cells: [seen, fix] }
+  })
+  if (untested !== undefined) {
+    problems.push({ level: 'warning', title: 'exec', text: headline, cells: [headline, ''] })
+  }
+  await tellGitHub(headline, problems, hints)
+}
+
+export function prettyJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}

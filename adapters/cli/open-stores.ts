@@ -1,0 +1,247 @@
+import { existsSync } from 'node:fs'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import {
+  isStream,
+  type PetStream,
+  type RestoreOptions,
+  snapshotOf,
+  streamOf,
+} from '../stores/kit/pet-stream.js'
+import { memoryStorage } from '../stores/memory.js'
+import type { Connections } from '../stores/postgres/index.js'
+import { UsageError, withoutSecrets } from './errors.js'
+import { duration, readValue } from './options.js'
+import { note } from './output.js'
+import { readBytes } from './output-files.js'
+import type { Stops } from './shutdown.js'
+
+/** A storage named on the command line. */
+export interface OpenStorage {
+  readonly storage: PetStorage
+  /** The name to show: without user and password. */
+  readonly name: string
+  /** Stores all of it if the storage was never used; resolves with whether it did. */
+  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
+  /** Reads all of it. */
+  stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
+  count(): Promise<number>
+  /** Rejects while it cannot serve; undefined if it always can. */
+  readonly ping?: () => Promise<void>
+  /** Of its pool, if it has one. */
+  readonly connections?: () => Connections
+  /** What is damaged; undefined for a storage that finds it on opening, or checks itself. */
+  readonly check?: () => Promise<readonly string[]>
+}
+
+/** A storage that is read, and nothing else. */
+export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
+  /** What opening has found damaged, in a line each. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * @param warn takes what to know of a storage that works, such as an edit by hand, in a line each
+ * @throws UsageError for an unknown kind of storage
+ * @throws PostgresError, SqliteError and JsonFileError on opening
+ */
+export async function openStorage(
+  flag: string,
+  name: string,
+  stops: Stops,
+  warn: (message: string) => void = note,
+): Promise<OpenStorage> {
+  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
+  const isMain = flag === '--store'
+  if (isMain && name === 'memory:') return { ...openHere(memoryStorage()), name }
+  const file = fileOf(name)
+  if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
+  if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
+  const known = 'a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…'
+  const all = isMain ? `memory:, ${known}` : known
+  throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`)
+}
+
+/**
+ * Opens a storage to read all of it. A JSON file stays as it is, with its journals, and so does an empty
+ * database.
+ *
+ * @throws as `openStorage`
+ */
+export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
+  const file = fileOf(name)
+  if (!file) return { ...(await openStorage(flag, name, stops)), problems: [] }
+  const { kind, path } = file
+  // Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
+  if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
+    throw new UsageError(`${path} does not exist`)
+  }
+  if (kind === 'json') return readJson(path)
+  return { ...(await openSqlite(path, stops, true)), problems: [] }
+}
+
+const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
+
+/** The file that a storage is in; undefined for one that is in no file. */
+export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } | undefined {
+  const [, path] = /^sqlite:(.+)$/s.exec(name) ?? []
+  if (path !== undefined) return { kind: 'sqlite', path }
+  if (/^\w+:\/\//.test(name)) return undefined
+  if (/\.(sqlite3?|db)$/.test(name)) return { kind: 'sqlite', path: name }
+  return name.endsWith('.json') ? { kind: 'json', path: name } : undefined
+}
+
+/**
+ * Undefined for `memory:`, where the store counts by itself.
+ *
+ * @param required whether to reject when the server is away
+ * @throws UsageError
+ */
+export async function openLimits(name: string, required: boolean, stops: Stops) {
+  if (name === 'memory:') return undefined
+  const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
+  if (file) return openSqliteLimits(file.path, stops)
+  if (!/^(redis|valkey)s?:/.test(name)) {
+    const known = 'memory:, sqlite:<file>, redis://…, rediss://… or valkey://…'
+    throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`)
+  }
+  const { addressOf, redisRateLimits } = await import('../redis/open.js')
+  const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
+  if (url.includes('?')) {
+    // Not shown: it may be the rest of a password.
+    const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
+    throw new UsageError(`--limits ${known}`)
+  }
+  const ca = own.get('ca')
+  if (ca && !/^(rediss|valkeys):/.test(url)) {
+    throw new UsageError('--limits takes ca with rediss:// or valkeys:// only, which use TLS')
+  }
+  const tls = ca && { ca: (await readBytes(ca, '--limits ?ca')).toString() }
+  const rateLimits = await redisRateLimits({ url, required, ...(tls && { tls }) })
+  stops.push(rateLimits.close)
+  const rateLimitTimeoutMs = timeoutOf('--limits', own)
+  return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
+}
+
+const LIMITS = ['timeout', 'ca'] as const
+
+async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
+  const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
+  const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
+  const storage = await postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
+  stops.push(storage.close)
+  return { ...storage, storage, name: address }
+}
+
+/** Undefined for the default. */
+function timeoutOf(flag: string, own: URLSearchParams): number | undefined {
+  const text = own.get('timeout')
+  return text === null ? undefined : readValue(duration(), text, `${flag} ?timeout`)
+}
+
+async function openJsonFile(
+  path: string,
+  stops: Stops,
+  warn: (message: string) => void,
+): Promise<OpenStorage> {
+  const { jsonFileStorage } = await import('../stores/json-file/index.js')
+  const storage = await jsonFileStorage(path, { onError: ({ message }) => warn(message) })
+  stops.push(storage.close)
+  return { ...openHere(storage), ...storage, name: path }
+}
+
+async function readJson(path: string): Promise<ReadStorage> {
+  const { readJsonFile } = await import('../stores/json-file/open.js')
+  const { snapshot, problems, notes } = await readJsonFile(path)
+  for (const text of notes) note(text)
+  return { name: path, stream: read => read(streamOf(snapshot)), problems }
+}
+
+async function openSqlite(path: string, stops: Stops, toRead = false): Promise<OpenStorage> {
+  loadNodeSqlite()
+  const { existingStorage, sqliteStorage } = await import('../stores/sqlite/open.js')
+  const storage = await (toRead ? existingStorage : sqliteStorage)(path)
+  stops.push(storage.close)
+  return { ...storage, storage, name: path }
+}
+
+async function openSqliteLimits(path: string, stops: Stops) {
+  loadNodeSqlite()
+  const { sqliteRateLimits } = await import('../stores/sqlite/index.js')
+  const rateLimits = await sqliteRateLimits(path)
+  stops.push(rateLimits.close)
+  return {
+    rateLimits,
+    name: `sqlite:${path}`,
+    ping: rateLimits.ping,
+    rateLimitTimeoutMs: undefined,
+  }
+}
+
+/** Node 22 warns once that its SQLite is experimental, between the lines of this program. */
+function loadNodeSqlite(): void {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    process.getBuiltinModule?.('node:sqlite')
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+/** For storages that no other process changes. */
+function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
+  return {
+    storage,
+    // In memory it is new, and a file has its own `seed`.
+    async seed(content) {
+      await storage.restore(isStream(content) ? await snapshotOf(content) : content)
+      return true
+    },
+    stream: async read => read(streamOf(await storage.dump())),
+    count: async () => (await storage.dump()).pets.length,
+  }
+}
+
+/** The server of `--store postgres://…` or `--limits redis://…`. */
+interface ServerUrl {
+  readonly url: string
+  /** Without user and password. */
+  readonly address: string
+  /** Parameters that are for this program, not for the driver. */
+  readonly own: URLSearchParams
+}
+
+/**
+ * `postgres:` and `redis:` alone read a variable, so that `ps` shows no password; parameters that follow them
+ * come before those of the variable.
+ *
+ * @param names of parameters that are taken out of the query
+ * @param addressOf checks a URL, and throws without the URL in the message
+ * @throws UsageError
+ */
+function readServerUrl(
+  flag: string,
+  given: string,
+  variable: string,
+  names: readonly string[],
+  addressOf: (url: string) => string,
+): ServerUrl {
+  const [scheme, parameters] = given.includes('//') ? [] : given.split('?', 2)
+  const text = scheme === undefined ? given : process.env[variable]
+  if (!text) {
+    const shown = withoutSecrets(`${scheme}`)
+    throw new UsageError(`${flag} ${shown} needs the variable ${variable} to be a URL`)
+  }
+  try {
+    const address = addressOf(text)
+    const url = new URL(text)
+    const all = new URLSearchParams([...new URLSearchParams(parameters), ...url.searchParams])
+    const own = new URLSearchParams(all)
+    for (const name of names) all.delete(name)
+    url.search = `${all}`
+    return { url: url.href, address, own }
+  } catch (error) {
+    const source = scheme === undefined ? '' : ` (from ${variable})`
+    throw new UsageError(`${flag}: ${(error as Error).message}${source}`)
+  }
+}

@@ -1,0 +1,90 @@
+import { PLANS, type Plan, type Policy } from '../../../src/limits/plans.js'
+import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+import type { ServeSettings } from '../options.js'
+import { version } from '../version.js'
+
+/** What scripts need to know once the server listens. */
+export interface Ready {
+  readonly baseUrl: string
+  readonly origin: string
+  /** A working key for each plan; empty with `--keys`, which are not printed. */
+  readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
+  readonly store: string
+  readonly limits: string
+  readonly animals: number
+  /** The address of the console, with its token, or null without it. */
+  readonly console: string | null
+  /** The base of the control tree, with its token, or null without it. */
+  readonly control: string | null
+  /** The address of `--metrics`. */
+  readonly metrics?: string
+  readonly pid: number
+  readonly staging?: { readonly baseUrl: string; readonly origin: string }
+}
+
+type Row = readonly [label: string, value: string]
+
+/**
+ * One screen: the address, working keys, a command to paste, and how to stop.
+ *
+ * @param source where the animals come from
+ */
+export function banner(ready: Ready, source: string, settings: ServeSettings): string {
+  const { baseUrl, origin, staging, store, limits, animals, console, control } = ready
+  const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
+  const rows: readonly Row[] = [
+    ['Base URL', baseUrl],
+    ...rowIf('Staging', staging?.baseUrl),
+    ...rowIf('Console', console),
+    ['Docs', `${origin}/docs`],
+    ...rowIf('Control', control),
+    ...rowIf('Metrics', ready.metrics),
+    ['Animals', `${animals}, ${source}`],
+    ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
+    ...rowIf('Limits', limits === 'memory:' ? undefined : limits),
+    ...keyRows(ready, settings),
+    ...rowIf('Mode', modesOf(settings)),
+    ['Try', `curl -i '${baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${key}'`],
+    ['Stop', 'Ctrl+C'],
+  ]
+  const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
+  return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
+}
+
+function keyRows({ apiKeys }: Ready, { keys, rateLimit }: ServeSettings): readonly Row[] {
+  if (keys !== undefined) return [['API keys', `from ${keys}`]]
+  return Object.entries(apiKeys).map(([plan, key], at) => {
+    const budget = rateLimit === false ? plan : budgetText(POLICIES[plan as Plan])
+    return [at === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
+  })
+}
+
+const POLICIES: Readonly<Record<Plan, Policy>> = {
+  ...PLANS,
+  enterprise: DEMO_KEYS['demo-enterprise'].limits,
+}
+
+function budgetText({ perMinute, perDay }: Policy): string {
+  const [minute, day] = [perMinute, perDay].map(value => value.toLocaleString('en-US'))
+  return `${minute} requests a minute, ${day} a day`
+}
+
+/** Undefined without any. */
+function modesOf(settings: ServeSettings): string | undefined {
+  const { rateLimit, noCors, pagination, idempotency, delay, clock, watch } = settings
+  const modes = [
+    rateLimit === false && 'no rate limits',
+    rateLimit === 'shadow' && 'limits in shadow mode: counted, never rejected',
+    noCors && 'no CORS',
+    pagination && 'pagination',
+    idempotency !== undefined && 'idempotency keys',
+    delay > 0 && `${delay} ms delay`,
+    clock !== undefined && `clock frozen at ${new Date(clock).toISOString()}`,
+    watch && 'watching files',
+  ]
+  return modes.filter(mode => mode !== false).join(', ') || undefined
+}
+
+function rowIf(label: string, value: string | null | undefined): readonly Row[] {
+  return value === null || value === undefined ? [] : [[label, value]]
+}

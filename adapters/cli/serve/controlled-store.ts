@@ -1,0 +1,90 @@
+import type { ConsoleWorld } from '../../pages/console/index.js'
+import type { OpenWorld } from '../../test-double/control/worlds.js'
+import { createDouble, type JudgedDouble } from '../../test-double/double.js'
+import type { RuleId, TestDoubleOptions } from '../../test-double/index.js'
+import type { Watch } from '../../test-double/requests.js'
+import { withControl } from '../../test-double/test-double.js'
+import type { StoreSettings, VerdictSettings } from '../options.js'
+import {
+  type Environment,
+  type Initial,
+  type Keys,
+  NO_ANIMALS,
+  storeOptions,
+} from './served-store.js'
+
+type ControlledSettings = StoreSettings & Partial<Pick<VerdictSettings, 'allow' | 'clients'>>
+
+interface ControlledEnvironment extends Environment {
+  readonly double: JudgedDouble
+}
+
+/**
+ * In memory, on a clock of its own: frozen by `--clock`, otherwise running.
+ *
+ * @param token opens the control tree
+ * @param watch sees every request, but those in worlds
+ */
+export async function openControlled(
+  settings: ControlledSettings,
+  apiKeys: Keys,
+  { pets, source }: Initial,
+  token: string,
+  watch?: Watch,
+): Promise<ControlledEnvironment> {
+  const { delay: ms, clock = 'running', allow = [], clients, rateLimit, seed } = settings
+  const isLimited = rateLimit !== false
+  const options: TestDoubleOptions = {
+    ...(await storeOptions(settings)),
+    clock,
+    allow: allow as readonly RuleId[],
+    clients,
+    apiKeys,
+    faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
+  }
+  const inWorlds = { ...options, control: token, pets: seed === undefined ? NO_ANIMALS : pets }
+  let worlds: ReadonlyMap<string, OpenWorld> = new Map()
+  const around = (own: JudgedDouble) => {
+    const handler = withControl(own, inWorlds)
+    worlds = handler.worlds.open
+    return handler
+  }
+  const double = createDouble({ ...options, pets }, around, undefined, watch)
+  return {
+    double,
+    handler: double.handler,
+    clock: () => double.clock.now(),
+    console: {
+      ...viewOf({ double, apiKeys }, isLimited),
+      control: true,
+      worlds: () => viewsOf(worlds, isLimited),
+    },
+    animals: pets.pets.length,
+    source,
+    store: 'memory:',
+    limits: 'memory:',
+  }
+}
+
+type View = Omit<ConsoleWorld, 'isPublicKey'>
+
+/** What the console shows of a double. */
+export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View {
+  const { clock, inspect, pets } = double
+  return {
+    clock: () => clock.now(),
+    isFrozen: () => clock.frozen,
+    apiKeys: () => apiKeys,
+    animals: { list: inspect.animals, create: pets.createPet },
+    ...(isLimited && { usage: inspect.usage }),
+  }
+}
+
+/** The keys of a world are created for it and returned to the client that creates it. */
+export function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, isLimited: boolean) {
+  const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
+    const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)
+    return [id, { ...viewOf(world, isLimited), isPublicKey }]
+  })
+  return new Map(views)
+}

@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
+import { withPages } from '../../http/pages.js'
+import type { DocsOptions } from '../../pages/openapi/docs.js'
+import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+import type { DescribedSettings } from '../options.js'
+
+/**
+ * Also answers `GET /openapi.json`, `GET /docs` and `GET /llms.txt`, outside the API. They are loaded on the
+ * first request there.
+ */
+export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
+  let documented: Promise<ApiHandler> | undefined
+  return {
+    ...handler,
+    handle(request) {
+      if (request.path.startsWith(handler.basePath)) return handler.handle(request)
+      documented ??= load()
+      return documented.then(docs => docs.handle(request))
+    },
+  }
+
+  async function load(): Promise<ApiHandler> {
+    const { withDocs } = await import('../../pages/openapi/docs.js')
+    const llms = async () => ({ type: 'text/plain; charset=utf-8', text: await llmsText() })
+    return withPages(withDocs(handler, options), new Map([['/llms.txt', llms]]))
+  }
+}
+
+/** What the options of a store change in its description. */
+export function describedBy({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
+  const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
+  return { pagination, rateLimit, idempotency: idempotency !== undefined, demoKeys }
+}
+
+/** The page for coding agents; its front matter says when to read it. */
+export function skill(): Promise<string> {
+  const manifest = createRequire(import.meta.url).resolve('animal-adoption-store/package.json')
+  return readFile(join(dirname(manifest), 'adapters/cli/SKILL.md'), 'utf8')
+}
+
+/** The same as https://llmstxt.org describes it: a title, a summary, and the rest. */
+async function llmsText(): Promise<string> {
+  const [, summary, title, rest] =
+    /^---\n[\s\S]*?^description: (.*)\n---\n\n(# .*\n)([\s\S]*)$/m.exec(await skill()) ?? []
+  return `${title}\n> ${summary}\n${rest}`
+}

@@ -1,0 +1,220 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { ERROR_STATUS } from '../../../src/errors.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { OPERATIONS } from '../../../src/pets/specification.js'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
+import type { Store } from '../../../src/store.js'
+import type { ExchangeMessage } from '../../http/index.js'
+import { toAnswer, withPages } from '../../http/pages.js'
+import type { BatchMessage } from '../../stores/kit/batches.js'
+import type { Connections } from '../../stores/postgres/index.js'
+import { codeOf } from '../../verdict/log/exchange.js'
+import { version } from '../version.js'
+import type { Health } from './health.js'
+import type { Notes } from './request-log.js'
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/**
+ * Each metric, and what it says. Names follow the conventions of OpenTelemetry where it has one, and begin with
+ * `adoption_store_` otherwise.
+ */
+const HELP = {
+  http_server_request_duration_seconds: 'Time until a response is decided',
+  adoption_store_rejections_total: 'Responses with an Error body',
+  adoption_store_shadow_rejections_total: 'Requests that were served only because of shadow mode',
+  adoption_store_pets_created_total: 'Animals added',
+  adoption_store_bans_total: 'Bans that began',
+  adoption_store_storage_available: 'Whether animals can be stored, as in /readyz',
+  adoption_store_storage_failures_total: 'Operations that the storage failed',
+  adoption_store_storage_batch_items: 'Items of a batch',
+  adoption_store_storage_batch_duration_seconds: 'Time that the storage took for a batch',
+  adoption_store_storage_queue_wait_seconds:
+    'How long the oldest item of a batch had waited for it',
+  adoption_store_storage_queue_items: 'Items that were left to wait when the latest batch began',
+  adoption_store_rate_limit_degraded: 'Whether this process counts requests by itself',
+  adoption_store_rate_limit_degraded_seconds_total:
+    'Time during which this process counted requests by itself',
+  adoption_store_last_reload_successful: 'Whether the latest reload of --keys or --seed succeeded',
+  adoption_store_last_reload_success_timestamp_seconds: 'When the latest one that succeeded was',
+  adoption_store_build_info: 'The version of this package',
+  db_client_connection_count: 'Open connections to the database',
+  db_client_connection_pending_requests: 'Callers that wait for a connection',
+}
+type Name = keyof typeof HELP
+
+/** The metrics of this process. */
+export function createMetrics(notes: Pick<Notes, 'listen'>) {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const kinds = kindsIn(registry)
+  const meters = createMeters(kinds)
+  const watched: Health[] = []
+  addHealth(watched, kinds)
+  addReloads(notes, kinds)
+  const onExchange = (message: unknown) => countExchange(message as ExchangeMessage, meters)
+  const onBatch = (message: unknown) => countBatch(message as BatchMessage, meters)
+  subscribe('animal-adoption-store.exchange', onExchange)
+  subscribe('animal-adoption-store.batch', onBatch)
+  const page = async () => ({ type: registry.contentType, text: await registry.metrics() })
+
+  return {
+    /** Counts what this store announces, and asks for the state of its backends. */
+    watch(
+      { events }: Pick<Store, 'events'>,
+      health: Health,
+      connections?: () => Connections,
+    ): void {
+      watched.push(health)
+      events.on('pet.created', () => meters.created.inc())
+      events.on('key.banned', () => meters.bans.inc())
+      events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
+      if (connections) addConnections(connections, kinds)
+    },
+    /** Answers `GET /metrics` and nothing else. */
+    handler: withPages(NOTHING, new Map([[PATH, page]])),
+    async stop(): Promise<void> {
+      unsubscribe('animal-adoption-store.exchange', onExchange)
+      unsubscribe('animal-adoption-store.batch', onBatch)
+    },
+  }
+}
+
+type Kinds = ReturnType<typeof kindsIn>
+
+/** How to add a metric. */
+function kindsIn(registry: Registry) {
+  const registers = [registry]
+  const about = (name: Name, labelNames: readonly string[] = []) => {
+    return { name, help: HELP[name], labelNames, registers }
+  }
+  return {
+    counter: (name: Name, ...labels: string[]) => new Counter(about(name, labels)),
+    histogram: (name: Name, buckets: number[], ...labels: string[]) =>
+      new Histogram({ ...about(name, labels), buckets }),
+    /** @param read what it has come to */
+    sum: (name: Name, read: () => number) =>
+      new Counter({
+        ...about(name),
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      }),
+    gauge: (name: Name, ...labels: string[]) => new Gauge(about(name, labels)),
+    /** @param collect sets its value whenever it is asked for */
+    reading: (name: Name, collect: (gauge: Gauge) => Awaitable<void>, ...labels: string[]) =>
+      new Gauge({
+        ...about(name, labels),
+        collect() {
+          return collect(this)
+        },
+      }),
+  }
+}
+
+type Meters = ReturnType<typeof createMeters>
+
+function createMeters({ counter, histogram, gauge }: Kinds) {
+  const labels = ['operation', 'http_request_method', 'http_response_status_code']
+  const meters = {
+    durations: histogram('http_server_request_duration_seconds', SECONDS, ...labels),
+    rejections: counter('adoption_store_rejections_total', 'code'),
+    shadowed: counter('adoption_store_shadow_rejections_total', 'code'),
+    created: counter('adoption_store_pets_created_total'),
+    bans: counter('adoption_store_bans_total'),
+    failures: counter('adoption_store_storage_failures_total', 'operation'),
+    items: histogram('adoption_store_storage_batch_items', BATCH_ITEMS, 'queue'),
+    batches: histogram('adoption_store_storage_batch_duration_seconds', SECONDS, 'queue'),
+    waits: histogram('adoption_store_storage_queue_wait_seconds', SECONDS, 'queue'),
+    queues: gauge('adoption_store_storage_queue_items', 'queue'),
+  }
+  // The first of them would not count as an increase otherwise.
+  for (const code of Object.keys(ERROR_STATUS)) meters.rejections.inc({ code }, 0)
+  for (const code of LIMITED) meters.shadowed.inc({ code }, 0)
+  for (const operation of OPERATIONS) meters.failures.inc({ operation }, 0)
+  return meters
+}
+
+function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
+  const labels = {
+    operation: response.about?.operation ?? '',
+    // The parser of Node refuses methods that it does not know, so there are not many.
+    http_request_method: request.method,
+    http_response_status_code: response.status,
+  }
+  meters.durations.observe(labels, ms / 1000)
+  const code = codeOf(response)
+  if (code !== null) meters.rejections.inc({ code })
+  const shadowCode = response.about?.shadowed
+  if (shadowCode !== undefined) meters.shadowed.inc({ code: shadowCode })
+}
+
+function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, meters: Meters): void {
+  meters.items.observe({ queue }, items)
+  meters.batches.observe({ queue }, ms / 1000)
+  meters.waits.observe({ queue }, waitMs / 1000)
+  meters.queues.set({ queue }, left)
+}
+
+const PATH = '/metrics'
+
+const NOTHING: ApiHandler = {
+  basePath: PATH,
+  maxBodyBytes: 0,
+  handle: ({ method }) => toAnswer(method, { status: 404, type: 'text/plain', text: NOT_FOUND }),
+}
+
+const NOT_FOUND = 'Only GET /metrics is served here.\n'
+
+/** In seconds, from what memory takes to the longest time limit. */
+const SECONDS = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+
+const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
+
+const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
+
+function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
+  reading('adoption_store_storage_available', async gauge => {
+    const states = await Promise.all(watched.map(one => one.isAvailable()))
+    // Unknown while none is open yet.
+    gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
+  })
+  reading('adoption_store_rate_limit_degraded', gauge =>
+    gauge.set(Number(watched.some(one => one.isDegraded()))),
+  )
+  sum('adoption_store_rate_limit_degraded_seconds_total', () =>
+    watched.reduce((seconds, one) => seconds + one.degradedMs() / 1000, 0),
+  )
+  const setVersion = (gauge: Gauge) => gauge.set({ version: version() }, 1)
+  reading('adoption_store_build_info', setVersion, 'version')
+}
+
+/** As Prometheus does of its own configuration. The files of the start were valid. */
+function addReloads(notes: Pick<Notes, 'listen'>, { gauge }: Kinds): void {
+  const successful = gauge('adoption_store_last_reload_successful')
+  const at = gauge('adoption_store_last_reload_success_timestamp_seconds')
+  const onSuccess = () => {
+    successful.set(1)
+    at.setToCurrentTime()
+  }
+  onSuccess()
+  notes.listen(event => {
+    if (event === 'reloaded') onSuccess()
+    else if (event === 'reload.failed') successful.set(0)
+  })
+}
+
+function addConnections(connections: () => Connections, { reading }: Kinds): void {
+  const state = 'db_client_connection_state'
+  const setStates = (gauge: Gauge) => {
+    const { open, idle } = connections()
+    gauge.set({ [state]: 'used' }, open - idle)
+    gauge.set({ [state]: 'idle' }, idle)
+  }
+  reading('db_client_connection_count', setStates, state)
+  reading('db_client_connection_pending_requests', gauge => gauge.set(connections().waiting))
+}

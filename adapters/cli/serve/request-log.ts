@@ -1,0 +1,89 @@
+import { chain } from '../../../src/lib/async.js'
+import { printable } from '../../../src/lib/printable.js'
+import { MINUTE } from '../../../src/limits/windows-and-bans.js'
+import type { Clock } from '../../../src/ports.js'
+import type { Sha256 } from '../../../src/protocol/api-keys.js'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
+import { entryOf } from '../../verdict/log/log-entry.js'
+import { jsonLine, prettyLine } from '../../verdict/log/log-line.js'
+import type { Keys } from '../../verdict/log/redact.js'
+import { jsonRecord } from '../output.js'
+
+export interface RequestLogOptions {
+  readonly format: 'pretty' | 'json' | 'silent'
+  /** The time of the entries. */
+  readonly clock: Clock
+  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  readonly keys: () => Keys
+  /** For keys that are known by their digest. */
+  readonly sha256?: Sha256 | undefined
+  /** Colors `pretty` lines, for a terminal. */
+  readonly colors: boolean
+  readonly write: (line: string) => void
+}
+
+/** Writes a line for each answer: time, request, status, key id, budget and duration. */
+export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
+  const { format, clock, keys, sha256, colors, write } = options
+  if (format === 'silent') return handler
+  const lineOf = format === 'json' ? jsonLine : prettyLine(colors)
+  return {
+    ...handler,
+    handle(request) {
+      const start = performance.now()
+      return chain(handler.handle(request), response => {
+        const ms = performance.now() - start
+        const entry = entryOf({ request, keys: keys(), sha256, response, at: clock(), ms })
+        const isOutside = response.outside === true && response.status === 404
+        const reason = isOutside ? `outside ${handler.basePath}` : undefined
+        write(lineOf({ ...entry, reason }))
+        return response
+      })
+    },
+  }
+}
+
+/** What the server says on stderr besides requests. */
+export type Notes = ReturnType<typeof createNotes>
+
+export interface NotesOptions {
+  readonly asJson: boolean
+  readonly clock: Clock
+  /** Writes one line to stderr. */
+  readonly write: (line: string) => void
+}
+
+export function createNotes({ asJson, clock, write }: NotesOptions) {
+  const lastSaid = new Map<string, number>()
+  const listeners: ((event: string) => void)[] = []
+  return {
+    say,
+    /** The same, but each event at most once a minute, since every request may cause it. */
+    repeat(event: string, message: string): void {
+      const now = clock()
+      if (now - (lastSaid.get(event) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
+      lastSaid.set(event, now)
+      say(event, message)
+    },
+    record,
+    /** Calls back for each event, whether it is written or not. */
+    listen: (listener: (event: string) => void) => void listeners.push(listener),
+  }
+
+  /** A line for people, or with `--log json` a record. */
+  function say(event: string, message: string, fields = {}): void {
+    const [line = ''] = message.split('\n', 1)
+    record(event, { message: line, ...fields })
+    if (!asJson) write(`animal-adoption-store: ${printable(line)}`)
+  }
+
+  /** Only with `--log json`, where the banner does not say it. */
+  function record(event: string, fields: object): void {
+    for (const listener of listeners) listener(event)
+    if (asJson) write(jsonRecord(event, fields, clock()))
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

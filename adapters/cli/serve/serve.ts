@@ -1,0 +1,223 @@
+import { spawn } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
+import type { HttpServer } from '../../http/listen.js'
+import { overLoopback } from '../../http/loopback.js'
+import { withConsole } from '../../pages/console/index.js'
+import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+import { UsageError, withoutSecrets } from '../errors.js'
+import type { ServeSettings } from '../options.js'
+import { type Stops, stopAll, stopOnFailure } from '../shutdown.js'
+import { version } from '../version.js'
+import type { Ready } from './banner.js'
+import { describedBy, withDocsOnDemand } from './docs-on-demand.js'
+import { withServerPages } from './health.js'
+import { listenOn, type PortFlag } from './listen-on-port.js'
+import { createNotes, type Notes, withRequestLog } from './request-log.js'
+import {
+  controlToken,
+  digests,
+  type Environment,
+  isControlled,
+  openEnvironment,
+  readApiKeys,
+  readInitial,
+} from './served-store.js'
+
+/** Stops the servers; on SIGTERM, after the time of `--drain`. */
+export type Stop = (signal?: string) => Promise<void>
+
+/**
+ * Starts the servers that the settings describe, and announces them on stdout.
+ *
+ * @param stopOnSignal receives the function that stops it, before the announcement
+ * @throws UsageError, and whatever a socket or a storage throws
+ */
+export async function serve(
+  settings: ServeSettings,
+  stopOnSignal: (stop: Stop) => void,
+): Promise<void> {
+  checkServe(settings)
+  const { log, drain } = settings
+  const notes = createNotes({ asJson: log === 'json', clock: Date.now, write: writeLine })
+  const stops: Stops = []
+  const draining = new AbortController()
+  const stop: Stop = async signal => {
+    if (signal === 'SIGTERM' && drain > 0) {
+      notes.record('draining', { signal, ms: drain })
+      draining.abort()
+      await setTimeout(drain)
+    }
+    notes.record('stopping', { signal })
+    await stopAll(stops)
+    notes.record('stopped', {})
+  }
+  const { ready, source } = await stopOnFailure(stops, () =>
+    start(settings, notes, stops, draining.signal),
+  )
+  stopOnSignal(stop)
+  const { apiKeys: _keys, console: _, control: __, ...shown } = ready
+  notes.record('ready', shown)
+  if (settings.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
+  else if (!settings.quiet && log !== 'json') {
+    const { banner } = await import('./banner.js')
+    process.stdout.write(banner(ready, source, settings))
+  }
+  if (settings.open) openBrowser(ready.console ?? `${ready.origin}/docs`, notes)
+}
+
+function openBrowser(url: string, notes: Notes): void {
+  const [command = '', ...words] = OPENERS[process.platform] ?? ['xdg-open']
+  const browser = spawn(command, [...words, url], { detached: true, stdio: 'ignore' })
+  browser.on('error', () =>
+    notes.say('open.failed', 'no browser was found; open the address yourself'),
+  )
+  browser.unref()
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}
+
+/** @param stops receives what to stop, the last first */
+async function start(settings: ServeSettings, notes: Notes, stops: Stops, draining: AbortSignal) {
+  const { stagingPort, host, proxyHops, keepAlive: keepAliveTimeout, log, quiet } = settings
+  notes.record('starting', { version: version(), node: process.version, pid: process.pid })
+  const control = isControlled(settings)
+  const isShown = hasConsole(settings)
+  // Before the files are read, so that no change in between is missed.
+  const reloads = settings.watch || (settings.keys !== undefined && !control)
+  const watching = reloads && (await import('./watch-files.js')).watchFiles(settings, notes)
+  if (watching) stops.push(watching.stop)
+  const apiKeys = await readApiKeys(settings)
+  const metrics = await openMetrics(settings, notes, stops)
+  const token = controlToken()
+  // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
+  const own = { ...settings, store: 'memory:', limits: 'memory:' }
+  const staging =
+    stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
+  const production = await open(settings, 'port', settings.port, staging?.server.url)
+  const { environment } = production
+  const { url: baseUrl, origin } = production.server
+  if (watching) {
+    watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
+  }
+  const { store, limits, animals, source } = environment
+  const ready: Ready = {
+    baseUrl,
+    origin,
+    apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
+    store,
+    limits,
+    animals,
+    console: isShown ? `${origin}/?token=${token}` : null,
+    control: control ? `${origin}/_control/${token}` : null,
+    ...(metrics && { metrics: metrics.url }),
+    pid: process.pid,
+    ...(staging && { staging: { baseUrl: staging.server.url, origin: staging.server.origin } }),
+  }
+  return { ready, source }
+
+  async function open(
+    settings: ServeSettings,
+    portFlag: PortFlag,
+    port: number,
+    stagingBaseUrl?: string,
+  ): Promise<Opened> {
+    const environment = control
+      ? await (await import('./controlled-store.js')).openControlled(
+          settings,
+          apiKeys,
+          await readInitial(settings),
+          token,
+        )
+      : await openEnvironment(settings, apiKeys, stops, notes, metrics)
+    const logged = withRequestLog(environment.handler, {
+      format: quiet ? 'silent' : log,
+      clock: environment.clock,
+      // A reload may have replaced those of the start.
+      keys: environment.console.apiKeys,
+      ...(await digests(settings)),
+      // https://no-color.org
+      colors: process.stderr.isTTY === true && !process.env['NO_COLOR'],
+      write: writeLine,
+    })
+    const documented = withDocsOnDemand(logged, { ...describedBy(settings), stagingBaseUrl })
+    const paged = withServerPages(documented, { health: environment.health, draining, control })
+    const shown = isShown ? withConsole(paged, { ...environment.console, token }) : paged
+    const server = await listenOn(shown, { host, port, proxyHops, keepAliveTimeout }, portFlag)
+    // The double first: a request that waits on a frozen clock would never be answered.
+    const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
+    stops.push(stop, async () => environment.double?.close())
+    return { server, environment }
+  }
+}
+
+/** How long a proxy may still use an idle connection, in ms. */
+const GRACE = 1_000
+
+interface Opened {
+  readonly server: HttpServer
+  readonly environment: Environment
+}
+
+/** On an address of their own, which no proxy of the API leads to. */
+async function openMetrics({ metrics: address }: ServeSettings, notes: Notes, stops: Stops) {
+  if (address === undefined) return undefined
+  const metrics = (await import('./metrics.js')).createMetrics(notes)
+  const { handler } = metrics
+  const reachable = LOOPBACK.test(address.host) ? overLoopback(handler) : handler
+  const { origin, close } = await listenOn(reachable, address, 'metrics')
+  stops.push(metrics.stop, close)
+  return { ...metrics, url: origin + handler.basePath }
+}
+
+const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
+  Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
+)
+
+/** The console shows bodies: where others may reach the server, or the keys are not demo keys, it is served on demand only. */
+function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings): boolean {
+  if (noConsole) return false
+  return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+
+/**
+ * Refuses combinations that would do nothing, or let others in: the demo keys and the control commands
+ * are for this machine only.
+ *
+ * @throws UsageError
+ */
+function checkServe(settings: ServeSettings): void {
+  const { host, proxyHops, store, seed, keys, watch, limits, requireLimits, control } = settings
+  const shown = `--host ${withoutSecrets(host)}`
+  if (watch && seed === undefined && keys === undefined) {
+    throw new UsageError('--watch needs a file: add --seed <file.json> or --keys <file.json>')
+  }
+  if (requireLimits && !/^(redis|valkey)/.test(limits)) {
+    throw new UsageError('--require-limits needs counters on a server: add --limits redis://…')
+  }
+  if (!LOOPBACK.test(host) && keys === undefined) {
+    const fix = 'add --keys <file.json>, or use 127.0.0.1'
+    throw new UsageError(`${shown} would expose the demo keys; ${fix}`)
+  }
+  if (!isControlled(settings)) return
+  const flag = control ? '--control' : '--clock'
+  const problems = [
+    proxyHops > 0 && `--proxy-hops would let others use ${flag}; use only one of them`,
+    !LOOPBACK.test(host) && `${shown} would let others use ${flag}; use 127.0.0.1`,
+    ...Object.entries({ store, limits }).map(
+      ([name, used]) =>
+        used !== 'memory:' &&
+        `${flag} could reset ${withoutSecrets(used)}; use it with --${name} memory:`,
+    ),
+  ]
+  const problem = problems.find(text => text !== false)
+  if (problem !== undefined) throw new UsageError(problem)
+}
+
+function writeLine(line: string): void {
+  process.stderr.write(`${line}\n`)
+}

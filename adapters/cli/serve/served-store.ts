@@ -1,0 +1,194 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Clock, PetSnapshot } from '../../../src/ports.js'
+import type { ApiKey } from '../../../src/protocol/api-keys.js'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
+import { createStore } from '../../../src/store.js'
+import { isToken } from '../../http/token.js'
+import type { ConsoleOptions } from '../../pages/console/index.js'
+import { memoryRateLimits } from '../../stores/memory.js'
+import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
+import type { TestDouble } from '../../test-double/index.js'
+import { UsageError } from '../errors.js'
+import { fileOf, openLimits, openStorage } from '../open-stores.js'
+import type { ServeSettings, StoreSettings } from '../options.js'
+import type { Stops } from '../shutdown.js'
+import { demoAnimals } from './demo-animals.js'
+import { type Health, watchHealth } from './health.js'
+import type { Metrics } from './metrics.js'
+import { messageOf, type Notes } from './request-log.js'
+
+/** Everything that is served at one address. */
+export interface Environment {
+  readonly handler: ApiHandler
+  readonly clock: Clock
+  /** What the console shows besides requests. */
+  readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
+  readonly animals: number
+  /** Where the animals come from, in words. */
+  readonly source: string
+  /** The backends as they may be shown: without user and password. */
+  readonly store: string
+  readonly limits: string
+  readonly health?: Health
+  /** Applies what a changed file of `--keys` or `--seed` now holds; undefined with `--control`. */
+  reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
+  /** The double that `/_control` commands; undefined without `--control`. */
+  readonly double?: TestDouble
+}
+
+/** The animals that an empty store starts with. */
+export interface Initial {
+  readonly pets: PetSnapshot
+  readonly source: string
+}
+
+export type Keys = Readonly<Record<string, ApiKey>>
+export type KeyMap = ReadonlyMap<string, ApiKey>
+
+/** With the store and the limits of the command line. @throws UsageError */
+export async function openEnvironment(
+  settings: ServeSettings,
+  keys: Keys,
+  stops: Stops,
+  notes: Notes,
+  metrics: Metrics | undefined,
+): Promise<Environment> {
+  const { rateLimit, requireLimits, seed, empty } = settings
+  if (rateLimit === false && settings.limits !== 'memory:') {
+    throw new UsageError('--rate-limit off cannot be combined with --limits; use only one')
+  }
+  const opened = await openStorage('--store', settings.store, stops, message =>
+    notes.say('storage.warning', message),
+  )
+  const { storage } = opened
+  const limits = await openLimits(settings.limits, requireLimits, stops)
+  const degraded = await limits?.ping().then(
+    () => false,
+    error => {
+      const then = 'this process counts by itself until the server answers'
+      notes.say('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
+      return true
+    },
+  )
+  const isDatabase = settings.store !== 'memory:' && fileOf(settings.store)?.kind !== 'json'
+  // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
+  const startsEmpty = empty || (isDatabase && settings.keys !== undefined)
+  const initial = await readInitial({ seed, empty: startsEmpty })
+  const isSeeded = await opened.seed(initial.pets)
+  const animals = await opened.count()
+  const stored = seed === undefined ? 'as stored' : `as stored; --seed ${seed} is ignored`
+  if (!isSeeded && seed !== undefined) {
+    notes.say('seed.ignored', `${opened.name} holds ${animals} animals, ${stored}`)
+  }
+  const rateLimits = limits?.rateLimits ?? memoryRateLimits()
+  const store = createStore({
+    ...(await storeOptions(settings)),
+    storage,
+    rateLimits,
+    apiKeys: keys,
+    ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
+  })
+  const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
+  metrics?.watch(store, health, opened.connections)
+  let known = keys
+  let valid: KeyMap = new Map(Object.entries(keys))
+  return {
+    handler: withDelay(store, settings.delay),
+    clock: Date.now,
+    console: {
+      apiKeys: () => known,
+      animals: { list: storage.list, create: store.createPet },
+      ...(rateLimit !== false && { usage: rateLimits.inspect }),
+    },
+    animals,
+    source: isSeeded ? initial.source : stored,
+    store: opened.name,
+    limits: limits?.name ?? 'memory:',
+    health,
+    async reload({ keys, initial }) {
+      if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
+      if (!keys) return
+      const { inSlices } = await import('../inputs.js')
+      const next: Record<string, ApiKey> = Object.create(null)
+      const changed: [string, ApiKey][] = []
+      const added: [string, ApiKey][] = []
+      await inSlices(keys, ([key, record]) => {
+        next[key] = record
+        if (valid.get(key) !== record) (valid.has(key) ? changed : added).push([key, record])
+      })
+      // Those that were valid before first, and without a pause.
+      for (const [key, record] of valid) {
+        if (keys.get(key) !== record) store.apiKeys.remove(key)
+      }
+      for (const [key, record] of changed) store.apiKeys.add(key, record)
+      await inSlices(added, ([key, record]) => store.apiKeys.add(key, record))
+      valid = keys
+      known = next
+    },
+  }
+}
+
+/** From `--keys`, or the demo keys. @throws UsageError */
+export async function readApiKeys({ keys }: Pick<StoreSettings, 'keys'>): Promise<Keys> {
+  return keys === undefined ? DEMO_KEYS : (await import('../inputs.js')).readKeys(keys)
+}
+
+/** From `--seed`, or the demo animals. @throws UsageError */
+export async function readInitial({
+  seed,
+  empty,
+}: Pick<StoreSettings, 'seed' | 'empty'>): Promise<Initial> {
+  if (seed === 'edge') return { pets: EDGE_ANIMALS, source: 'edge cases' }
+  if (seed !== undefined) {
+    return { pets: await (await import('../inputs.js')).readSeed(seed), source: `from ${seed}` }
+  }
+  if (empty) return { pets: NO_ANIMALS, source: 'starts empty' }
+  return { pets: demoAnimals(), source: 'demo data' }
+}
+
+export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
+
+/** Only a file of keys names them by digest; hashing is slow to load. */
+export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
+  return keys === undefined ? {} : { sha256: (await import('../inputs.js')).sha256 }
+}
+
+/**
+ * What opens the console and the control tree of this process.
+ *
+ * @throws UsageError
+ */
+export function controlToken(): string {
+  const given = process.env['ADOPTION_STORE_CONTROL_TOKEN']
+  if (!given) return crypto.randomUUID()
+  if (isToken(given)) return given
+  throw new UsageError('ADOPTION_STORE_CONTROL_TOKEN takes at least 16 letters, digits, - and _')
+}
+
+export function isControlled({ control, clock }: StoreSettings): boolean {
+  return control || clock !== undefined
+}
+
+/** Of a store, and of a double. */
+export async function storeOptions(settings: StoreSettings) {
+  const { rateLimit, noCors, pagination, idempotency } = settings
+  return {
+    rateLimit,
+    cors: !noCors,
+    pagination,
+    idempotency: idempotency === undefined ? null : { ttlMs: idempotency },
+    ...(await digests(settings)),
+  }
+}
+
+function withDelay(handler: ApiHandler, ms: number): ApiHandler {
+  if (ms === 0) return handler
+  return {
+    ...handler,
+    async handle(request) {
+      await setTimeout(ms, undefined, { ref: false })
+      return handler.handle(request)
+    },
+  }
+}

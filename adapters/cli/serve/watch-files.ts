@@ -1,0 +1,83 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { printable } from '../../../src/lib/printable.js'
+import { checkKeys, readKeyFile } from '../inputs.js'
+import type { ServeSettings } from '../options.js'
+import type { Notes } from './request-log.js'
+import { type Environment, type KeyMap, readInitial } from './served-store.js'
+
+/** How often the files are checked, in ms. */
+const INTERVAL = 200
+
+/**
+ * Reloads `--seed` and `--keys` when they change, with `--watch`, and `--keys` on SIGHUP. A file with an
+ * error changes nothing. It polls, because the system's watchers follow a folder: they miss a folder that is
+ * replaced, and a symbolic link whose target is swapped, as in the ConfigMaps and Secrets of Kubernetes.
+ *
+ * @param notes receive what has changed, or the error in the file
+ */
+export function watchFiles(settings: ServeSettings, notes: Notes) {
+  const { keys, seed, watch } = settings
+  let known: KeyMap | undefined
+  let environments: readonly Environment[] = []
+  let begin = () => {}
+  let latest = new Promise<void>(resolve => {
+    begin = resolve
+  })
+  const onKeys = on(keys, reloadKeys)
+  const watched = [onKeys, on(seed === 'edge' ? undefined : seed, reloadSeed)]
+  if (keys !== undefined) process.on('SIGHUP', onKeys.listener)
+  return {
+    /** Reloads into these environments what changes, and what has changed since the watching began. */
+    reloadInto(opened: readonly Environment[]): void {
+      environments = opened
+      begin()
+    },
+    async stop(): Promise<void> {
+      process.off('SIGHUP', onKeys.listener)
+      for (const { path, listener } of watched) if (path) unwatchFile(path, listener)
+    },
+  }
+
+  function on(path: string | undefined, reload: (path: string) => Promise<string>) {
+    const listener = () => {
+      // One after the other: an older file must not overtake a newer one.
+      latest = latest
+        .then(() => reload(String(path)))
+        .then(
+          done => notes.say('reloaded', `reloaded ${path}: ${done}`),
+          error => notes.say('reload.failed', `${printable(error.message)}; nothing was reloaded`),
+        )
+    }
+    if (path && watch) watchFile(path, { interval: INTERVAL }, listener)
+    return { path, listener }
+  }
+
+  async function reloadKeys(path: string): Promise<string> {
+    known ??= new Map(Object.entries(environments[0]?.console.apiKeys() ?? {}))
+    // Unlike at startup, there may be none, once the last key was revoked.
+    const next = await checkKeys(path, await readKeyFile(path), known)
+    const difference = differenceOf(known, next)
+    if (difference === '') return 'the same keys as before'
+    for (const environment of environments) await environment.reload?.({ keys: next })
+    known = next
+    return difference
+  }
+
+  async function reloadSeed(): Promise<string> {
+    const initial = await readInitial(settings)
+    for (const environment of environments) await environment.reload?.({ initial })
+    return `${initial.pets.pets.length} animals`
+  }
+}
+
+/** By id, as keys are never shown: `added web, removed ci, changed load`. Empty for no difference. */
+function differenceOf(before: KeyMap, after: KeyMap): string {
+  const difference = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
+  for (const [key, record] of after) {
+    if (before.get(key) === record) continue
+    difference[before.has(key) ? 'changed' : 'added'].push(printable(record.id))
+  }
+  for (const [key, { id }] of before) if (!after.has(key)) difference.removed.push(printable(id))
+  const parts = Object.entries(difference).filter(([, ids]) => ids.length > 0)
+  return parts.map(([what, ids]) => `${what} ${ids.join(', ')}`).join('; ')
+}

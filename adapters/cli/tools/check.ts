@@ -1,0 +1,21 @@
+import { snapshotOf } from '../../stores/kit/pet-stream.js'
+import { openToRead } from '../open-stores.js'
+import { withStops } from '../shutdown.js'
+
+/**
+ * Reads all of a storage. Resolves with the exit code: 1 when something is damaged.
+ *
+ * @throws UsageError, and whatever the storage throws that cannot be opened
+ */
+export async function check(name: string): Promise<number> {
+  return withStops(async stops => {
+    const { problems, ...opened } = await openToRead('check <store>', name, stops)
+    const found = (await opened.check?.()) ?? []
+    const all = [...problems, ...found.map(problem => `${opened.name}: ${problem}`)]
+    for (const problem of all) process.stderr.write(`${problem}\n`)
+    if (all.length > 0) return 1
+    const { pets, nextId } = await opened.stream(snapshotOf)
+    process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
+    return 0
+  })
+}

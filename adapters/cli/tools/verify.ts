@@ -1,0 +1,103 @@
+import { OptionError } from '../../../src/lib/check-options.js'
+import type { VerifyOptions } from '../../verify/index.js'
+import { reportJUnit } from '../../verify/junit.js'
+import { resultText, summaryText } from '../../verify/report.js'
+import { prepare, selectChecks, sumOfRequests, verify } from '../../verify/verify.js'
+import { VerifyError } from '../../verify/verify-error.js'
+import { UsageError, usageError } from '../errors.js'
+import { flagOf, type VerifySettings } from '../options.js'
+import { createProgress } from '../output.js'
+import { writeOutputs } from '../output-files.js'
+
+/**
+ * Checks a server from outside.
+ *
+ * @returns the exit code: 1 when a MUST is broken
+ * @throws UsageError, also for a server that cannot be verified
+ */
+export async function verifyCommand(
+  settings: VerifySettings,
+  baseUrl: string | undefined,
+): Promise<number> {
+  try {
+    if (settings.list) return print(listText(settings))
+    return await verifyServer(settings, baseUrl)
+  } catch (error) {
+    if (error instanceof VerifyError) throw new UsageError(error.message)
+    if (error instanceof OptionError)
+      throw usageError(error, NAMES[error.option] ?? flagOf(error.option))
+    throw error
+  }
+}
+
+async function verifyServer(
+  settings: VerifySettings,
+  baseUrl: string | undefined,
+): Promise<number> {
+  const { limits, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
+  if (baseUrl === undefined) {
+    throw new UsageError('Expected verify <base-url> --key <key> [options]; see verify --help')
+  }
+  const { key: apiKey, spareKey } = settings
+  if (apiKey === undefined) {
+    throw new UsageError('verify needs an API key: add --key <key>, or set ADOPTION_STORE_KEY')
+  }
+  const rules = { limits, idempotency, readOnly, only, skip, bail, openApiUrl }
+  const options: VerifyOptions = { baseUrl, apiKey, spareKey, ...rules }
+  // Checks the options before anything is shown: an address may hold a password.
+  const { checks } = prepare(options)
+  const progress = createProgress()
+  const started = Date.now()
+  if (!json && !progress.isShown) {
+    // And one to see whether the server can be verified.
+    const most = sumOfRequests(checks) + 1
+    print(`Verifying ${baseUrl}. Checks: ${checks.length}, requests: at most ${most}\n`)
+  }
+  const report = await verify({
+    ...options,
+    ...callbacksOf(progress, checks.length, json),
+  }).finally(progress.end)
+  print(json ? `${JSON.stringify(report)}\n` : summaryText(report, Date.now() - started))
+  await writeOutputs([{ flag: '--junit', path: settings.junit, text: () => reportJUnit(report) }])
+  return report.ok ? 0 : 1
+}
+
+/** A bar on a terminal, one line for each wait elsewhere. */
+function callbacksOf(progress: ReturnType<typeof createProgress>, total: number, json: boolean) {
+  let done = 0
+  return {
+    onResult(result, { checksDone }) {
+      progress.end()
+      done = checksDone
+      if (!json && result.outcome === 'failed') print(resultText(result))
+      progress.show(done, total)
+    },
+    onWait({ ms, reason }) {
+      const wait = `waiting ${Math.ceil(ms / 1000)} s ${reason}`
+      if (progress.isShown) progress.show(done, total, wait)
+      else process.stderr.write(`W${wait.slice(1)}\n`)
+    },
+  } satisfies Pick<VerifyOptions, 'onResult' | 'onWait'>
+}
+
+function listText({ only, skip, json }: VerifySettings): string {
+  const checks = selectChecks({ only, skip })
+  const listed = checks.map(({ id, requirement, title }) => ({ id, ...requirement, title }))
+  if (json) return `${JSON.stringify(listed)}\n`
+  const width = Math.max(...listed.map(({ id }) => id.length))
+  return listed
+    .map(({ id, level, source, title }) => `${id.padEnd(width)}  ${level}, ${source}: ${title}\n`)
+    .join('')
+}
+
+/** Options as they are on the command line, where they have another name. */
+const NAMES: Readonly<Record<string, string>> = {
+  baseUrl: '<base-url>',
+  apiKey: '--key',
+  openApiUrl: '--openapi',
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}

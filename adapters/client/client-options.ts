@@ -1,0 +1,198 @@
+import {
+  hasMethods,
+  isBoolean,
+  isCount,
+  isFunction,
+  isOneOf,
+  isSize,
+  isText,
+  OptionError,
+  type OptionsOf,
+  optional,
+  rule,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../src/lib/check-options.js'
+import type { Clock } from '../../src/ports.js'
+import type { Retrying, Sending, Wait } from './hooks.js'
+import type { LimitHeaders } from './limit-headers.js'
+import type { RedisConnection } from './shared-through-redis.js'
+import type { Sleep, Time } from './time.js'
+
+const GATE_OPTIONS = {
+  /**
+   * Concurrent requests. Up to ten rejections at once ban no key.
+   * @default 10
+   */
+  maxConcurrent: withDefault(isCount, 10),
+  /**
+   * Calls that may wait; one more gets a QueueFullError.
+   * @default 10_000
+   */
+  maxQueued: withDefault(isSize, 10_000),
+  /**
+   * Retries after the first attempt. A 429 that others on the key caused does not count.
+   * @default 3
+   */
+  maxRetries: withDefault(isSize, 3),
+  /**
+   * A call that has to wait longer, in ms, fails instead.
+   * @default 120_000
+   */
+  maxWaitMs: withDefault(isSize, 120_000),
+  /**
+   * Time limit per attempt, in ms; with `politeFetch` for the headers only.
+   * @default 30_000
+   */
+  timeoutMs: withDefault(isCount, 30_000),
+  /**
+   * Where processes share the key: the URL of a Redis or Valkey, or a client of ioredis.
+   * @default none
+   */
+  shared: optional(
+    typed<string | RedisConnection>({
+      expected:
+        'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
+      accepts: value =>
+        typeof value === 'string'
+          ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
+          : value === undefined || hasMethods('duplicate').accepts(value),
+      secret: true,
+    }),
+  ),
+  /**
+   * Called before each attempt.
+   * @default none
+   */
+  onRequest: optional(typed<(sending: Sending) => void>(isFunction)),
+  /**
+   * Called when calls begin to wait: why, and until when.
+   * @default none
+   */
+  onWait: optional(typed<(wait: Wait) => void>(isFunction)),
+  /**
+   * Called when a request failed and is sent again.
+   * @default none
+   */
+  onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
+  clock: optional(typed<Clock>(isFunction)),
+  /**
+   * Waits: `(ms, { signal }) => Promise`.
+   * @default setTimeout
+   */
+  sleep: optional(typed<Sleep>(isFunction)),
+  /**
+   * From 0 up to 1.
+   * @default Math.random
+   */
+  random: withDefault(typed<() => number>(isFunction), () => Math.random()),
+}
+/** Options of `createClient` and of `politeFetch`. */
+export interface GateSettings extends OptionsOf<typeof GATE_OPTIONS> {}
+
+/** The same with their defaults filled in, as the parts of the gate take them. */
+export interface GateOptions extends SettingsOf<typeof GATE_OPTIONS> {
+  readonly time: Time
+  readonly waitForBan: boolean
+}
+
+const LIMIT_HEADERS: readonly LimitHeaders[] = ['x-ratelimit', 'ratelimit-draft', 'retry-after']
+
+const POLITE_FETCH_OPTIONS = {
+  ...GATE_OPTIONS,
+  /** Which headers describe the limit; see `LimitHeaders`. `Retry-After` is always honoured. */
+  limits: typed<LimitHeaders>(isOneOf(LIMIT_HEADERS)),
+  /**
+   * The API key, or anything else that the limit belongs to. Required with `shared`.
+   * @default none
+   */
+  key: optional(typed<string>({ ...optional(isText), secret: true })),
+}
+export interface PoliteFetchOptions extends OptionsOf<typeof POLITE_FETCH_OPTIONS> {}
+
+const CLIENT_OPTIONS = {
+  ...GATE_OPTIONS,
+  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
+  baseUrl: typed<string>({
+    expected: 'http:// or https:// and an address without user name, password, query and fragment',
+    accepts: value =>
+      typeof value === 'string' && /^https?:\/\/[^/@?#]+(\/[^?#]*)?$/i.test(value) && isUrl(value),
+    secret: true,
+  }),
+  /** The API key. */
+  apiKey: typed<string>({
+    expected: 'printable ASCII without spaces',
+    accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+    secret: true,
+  }),
+  /**
+   * Largest response, in bytes after decompression.
+   * @default 16_777_216
+   */
+  maxResponseBytes: withDefault(isCount, 16_777_216),
+  /**
+   * Whether calls wait until a ban ends, however long.
+   * @default false
+   */
+  waitForBan: withDefault(isBoolean, false),
+  /**
+   * Whether `createPet` is retried after a 503 `storage_unavailable`. Over PostgreSQL, the animal may
+   * then be stored twice.
+   * @default false
+   */
+  retryCreates: withDefault(isBoolean, false),
+  /**
+   * Whether each create has an `Idempotency-Key`, and is retried like a read. Requires a server with
+   * idempotency.
+   * @default false
+   */
+  idempotency: withDefault(isBoolean, false),
+  /**
+   * Sends the requests.
+   * @default the platform's
+   */
+  fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
+}
+export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws OptionError, which never shows the API key
+ */
+export function readClientOptions(given: ClientOptions) {
+  return settingsOf(CLIENT_OPTIONS, given)
+}
+
+/** @throws OptionError, which never shows the key */
+export function readPoliteFetchOptions(given: PoliteFetchOptions) {
+  const options = settingsOf(POLITE_FETCH_OPTIONS, given)
+  if (options.shared !== undefined && options.key === undefined) {
+    const expected = 'the API key, or whatever else the limit belongs to, with `shared`'
+    throw new OptionError({ option: 'key', expected, got: 'none' })
+  }
+  return options
+}
+
+/** By its shape: there are signals of other realms and of polyfills. */
+export const isSignal = optional(
+  rule(
+    'an AbortSignal',
+    value => typeof (value as Partial<AbortSignal> | null)?.addEventListener === 'function',
+  ),
+)
+
+export const isIdempotencyKey = rule(
+  '1 to 255 printable ASCII characters',
+  value => typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value),
+)
+
+function isUrl(address: string): boolean {
+  return URL.canParse(address) && new URL(address).host !== ''
+}

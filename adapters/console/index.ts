@@ -1,2 +1,0 @@
-export { type ConsoleHandler, withConsole } from './console.js'
-export type { ConsoleOptions, ConsoleWorld } from './options.js'

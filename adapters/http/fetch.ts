@@ -1,0 +1,160 @@
+import { chain } from '../../src/lib/async.js'
+import {
+  check,
+  isFunction,
+  isHandler,
+  type OptionsOf,
+  optional,
+  settingsOf,
+  typed,
+} from '../../src/lib/check-options.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
+import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal, splitTarget } from './api-request.js'
+
+const FETCH_HANDLER_OPTIONS = {
+  /**
+   * Returns the caller's address, for counting requests without a valid key.
+   * @default none: all callers share one budget
+   */
+  client: optional(typed<(request: Request) => string | undefined>(isFunction)),
+}
+export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTIONS> {}
+
+/**
+ * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it.
+ *
+ * @throws OptionError naming the invalid option and its value
+ */
+export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOptions) {
+  check('handler', handler, isHandler)
+  const { client } = settingsOf(FETCH_HANDLER_OPTIONS, options)
+  return async (request: Request, info?: unknown): Promise<Response> => {
+    const headers: Record<string, string> = {}
+    request.headers.forEach((value, name) => {
+      headers[name] = value
+    })
+    const caller = callerOf(request, info)
+    const answer = await handler.handle({
+      method: request.method,
+      ...splitTarget(request.url),
+      headers,
+      body: bodyOf(request, headers['content-length'], handler.maxBodyBytes, caller),
+      client: client?.(request),
+      isGone: caller.isGone,
+      refusal: hostRefusal(headers['host'] ?? ''),
+    })
+    return toResponse(answer)
+  }
+}
+
+interface Caller {
+  readonly isGone: () => boolean
+  /** Undefined where a body fails by itself once its caller is gone. */
+  readonly signal: () => AbortSignal | undefined
+}
+
+/** @param info of `Deno.serve`, which warns of the use of `request.signal` */
+function callerOf(request: Request, info: unknown): Caller {
+  const { completed } = (info ?? {}) as { readonly completed?: unknown }
+  if (!(completed instanceof Promise)) {
+    return { isGone: () => request.signal.aborted, signal: () => request.signal }
+  }
+  let isGone = false
+  completed.catch(() => {
+    isGone = true
+  })
+  return { isGone: () => isGone, signal: () => undefined }
+}
+
+/** The answer as a fetch `Response`. */
+export function toResponse(answer: ApiResponse): Response {
+  const { status, headers } = answer
+  return new Response(contentOf(answer), { status, headers })
+}
+
+function contentOf({
+  body,
+  pieces,
+  stream,
+}: ApiResponse): string | ReadableStream<Uint8Array> | null {
+  if (stream) return toStream(stream()[Symbol.asyncIterator]())
+  return pieces ? toStream(pieces()[Symbol.iterator]()) : body || null
+}
+
+/** Built as it is read, so that responses to slow clients do not pile up. */
+function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull: controller =>
+      chain(pieces.next(), ({ done, value }) => {
+        if (done) controller.close()
+        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      }),
+    cancel() {
+      // Not awaited: it may end only with the next piece.
+      void pieces.return?.()
+    },
+  })
+}
+
+type PieceIterator = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
+
+/** Bodies up to this many bytes are read at once. */
+const SMALL = 65_536
+
+/** Reads the body when the protocol asks for it. */
+function bodyOf(
+  request: Request,
+  length: string | undefined,
+  maxBodyBytes: number,
+  { signal }: Caller,
+): ApiRequest['body'] {
+  if (request.method === 'GET' || request.method === 'HEAD') return undefined
+  // Declared too large: none of it is read.
+  if (Number(length) > maxBodyBytes) return new Uint8Array()
+  // No server passes on more than was declared. Some runtimes copy a body into a stream to tell whether there is one.
+  if (Number(length) <= SMALL) return () => readAtOnce(request, signal())
+  return request.body ? () => readInPieces(request, maxBodyBytes, signal()) : undefined
+}
+
+function readAtOnce(request: Request, signal: AbortSignal | undefined): Promise<Uint8Array> {
+  if (request.bodyUsed) throw bodyAlreadyRead()
+  return new Promise((resolve, reject) => {
+    const fail = () => reject(bodyEnded())
+    if (signal?.aborted) fail()
+    signal?.addEventListener('abort', fail)
+    request.arrayBuffer().then(buffer => {
+      signal?.removeEventListener('abort', fail)
+      resolve(new Uint8Array(buffer))
+    }, fail)
+  })
+}
+
+/** Cancels the body beyond the limit. */
+async function readInPieces(
+  { body, bodyUsed }: Request,
+  maxBodyBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  if (!body || bodyUsed || body.locked) throw bodyAlreadyRead()
+  const collected = collectBody(maxBodyBytes + 1)
+  const reader = body.getReader()
+  // Not every runtime fails the body of a request that was aborted.
+  const cancel = () => void reader.cancel().catch(() => {})
+  signal?.addEventListener('abort', cancel)
+  try {
+    if (signal?.aborted) cancel()
+    for (let isFull = false; !isFull; ) {
+      const { done, value } = await reader.read()
+      if (done) break
+      isFull = collected.add(value)
+    }
+  } catch {
+    throw bodyEnded()
+  } finally {
+    signal?.removeEventListener('abort', cancel)
+    cancel()
+  }
+  if (signal?.aborted) throw bodyEnded()
+  return collected.bytes()
+}

@@ -1,4 +1,0 @@
-export type { Disk } from '../storage/disk.js'
-export { JsonFileError } from './json-file-error.js'
-export { type JsonFileOptions, jsonFileStorage } from './open.js'
-export type { JsonFileStorage, WhenIdle } from './storage.js'

@@ -1,0 +1,105 @@
+import type { Awaitable } from '../../../src/lib/async.js'
+import {
+  hasMethods,
+  isBoolean,
+  isFunction,
+  isObject,
+  type OptionsOf,
+  optional,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import type { PlanTable, Policy } from '../../../src/limits/plans.js'
+import type { Usage } from '../../../src/limits/windows-and-bans.js'
+import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { Clock, PetFilter } from '../../../src/ports.js'
+import type { ApiKey } from '../../../src/protocol/api-keys.js'
+import { isToken } from '../../http/token.js'
+import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+
+const CONSOLE_OPTIONS = {
+  /**
+   * The clock of the store, which the page shows.
+   * @default Date.now
+   */
+  clock: withDefault(typed<Clock>(isFunction), Date.now),
+  /**
+   * Whether that clock stands still.
+   * @default never
+   */
+  isFrozen: withDefault(typed<() => boolean>(isFunction), () => false),
+  /**
+   * The valid API keys, a new object after each change; the page shows their ids and plans.
+   * @default none
+   */
+  apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),
+  /**
+   * The `plans` of the store, if the handler is neither the store nor around it.
+   * @default none
+   */
+  plans: optional(typed<Partial<PlanTable>>(isObject)),
+  /**
+   * Whether the page may show a key itself.
+   * @default the demo keys
+   */
+  isPublicKey: withDefault(typed<(key: string) => boolean>(isFunction), (key: string) =>
+    Object.hasOwn(DEMO_KEYS, key),
+  ),
+  /**
+   * What is counted for a key id, such as `inspect` of a `RateLimitStore`: the panel Budgets.
+   * @default none
+   */
+  usage: optional(typed<(keyId: string) => Awaitable<Usage | undefined>>(isFunction)),
+  /**
+   * Direct access to the animals, without key, limits or log: the view Animals.
+   * @default none
+   */
+  animals: optional(
+    typed<{
+      list(filter: PetFilter): Awaitable<readonly Pet[]>
+      create(pet: NewPet): Awaitable<Pet>
+    }>(hasMethods('list', 'create')),
+  ),
+  /**
+   * The handler serves `/_control`: the view Test.
+   * @default false
+   */
+  control: withDefault(isBoolean, false),
+  /**
+   * The worlds served below `/worlds/<id>`, by id.
+   * @default none
+   */
+  worlds: withDefault(
+    typed<() => ReadonlyMap<string, ConsoleWorld>>(isFunction),
+    () => new Map<string, ConsoleWorld>(),
+  ),
+  /**
+   * Opens the console: `/?token=<token>` sets a cookie. At least 16 letters, digits, `-` or `_`.
+   * @default a random one: `withConsole(…).token`
+   */
+  token: optional(
+    typed<string>({
+      expected: 'at least 16 letters, digits, - and _',
+      accepts: isToken,
+      secret: true,
+    }),
+  ),
+}
+/** A panel whose source is missing is not shown. */
+export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
+
+type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
+
+/** What a console shows of an API besides its requests. */
+export type ConsoleWorld = {
+  readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
+} & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
+    /** The policy of a key, where the handler knows it. */
+    readonly policyOf?: ((key: string) => Policy | undefined) | undefined
+  }
+
+/** @throws OptionError */
+export function readConsoleOptions(given: ConsoleOptions) {
+  return settingsOf(CONSOLE_OPTIONS, given)
+}

@@ -1,0 +1,102 @@
+import { curlOf } from '../../verdict/log/copy-as-curl.js'
+import { fetchCodeOf } from '../../verdict/log/copy-as-fetch.js'
+import { messageOf, textOf } from '../../verdict/log/exchange.js'
+import type { HarSource } from '../../verdict/log/har.js'
+import { entryOf } from '../../verdict/log/log-entry.js'
+import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../../verdict/log/redact.js'
+import { type Kept, secretKeysOf } from './activity.js'
+import type { ConsoleWorld } from './console-options.js'
+import { hintsOf } from './hints.js'
+
+/** A request in the list. */
+export type Listed = ReturnType<typeof listedOf>
+/** Everything about one exchange. */
+export type ExchangeDetail = ReturnType<typeof detailOf>
+export type Side = ReturnType<typeof sideOf>
+
+export function listedOf(kept: Kept, world: ConsoleWorld) {
+  const redact = redactFor(kept, world)
+  const { n, second, connection, request, response } = kept
+  const message = messageOf(response)
+  return {
+    n,
+    /** When it was answered, in Unix seconds of real time. */
+    second,
+    /** Its number in the journal of a test double. */
+    journal: response.about?.journal ?? null,
+    /** The program that sent it, as it names itself. */
+    client: redact(request.headers['user-agent'] ?? ''),
+    /** 1, 2, 3 …; null where the server does not know it. */
+    connection,
+    ...entryOf(kept, redact),
+    /** The `message` of the Error body. */
+    message: message === null ? null : redact(message),
+    /** What its sender probably meant, or would have got without shadow mode. */
+    hints: hintsOf(kept, redact),
+  }
+}
+
+/** @param origin where the API is, for the programs */
+export function detailOf(kept: Kept, world: ConsoleWorld, origin: string) {
+  const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
+  const { authorization = '' } = kept.request.headers
+  const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
+  const headers = { ...source.requestHeaders, ...(world.isPublicKey(key) && { authorization }) }
+  const own = Object.entries(headers).filter(([name]) => !ADDED_BY_CLIENTS.test(name))
+  const again = { method, target, headers: Object.fromEntries(own), body: requestBody }
+  return {
+    ...listedOf(kept, world),
+    request: sideOf(headers, textOf(requestBody)),
+    response: sideOf(source.headers, body),
+    address: kept.request.client ?? null,
+    /** Programs that send the request again. */
+    programs: {
+      curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ', isLoose: true }),
+      fetch: fetchCodeOf(again, origin),
+    },
+  }
+}
+
+/** For an archive, with whole bodies and without any key. */
+export function archivedOf(kept: Kept, world: ConsoleWorld, origin: string) {
+  const { request, response, at, ms } = kept
+  const redact = redactFor(kept, world)
+  const { method, path, query, key, status } = entryOf(kept, redact)
+  return {
+    at: at - (ms ?? 0),
+    answeredAt: status === null ? null : at,
+    key,
+    method,
+    url: path + (query && `?${query}`),
+    status,
+    requestHeaders: redactedHeaders(request.headers, redact),
+    headers: redactedHeaders(response.headers, redact),
+    fault: status === null ? 'hang' : null,
+    connection: null,
+    origin,
+    requestBody: redactedBody(request.body, redact),
+    body: redact(response.body),
+  } as const satisfies HarSource
+}
+
+/** Redacts the keys that were valid then, and those that are valid now. */
+function redactFor({ request, keys }: Kept, world: ConsoleWorld): Redact {
+  const lists = new Set([keys, secretKeysOf(world)])
+  const redactors = [...lists].map(keys => redactorOf({ request, keys }, 'words'))
+  return text => redactors.reduce((shown, redact) => redact(shown), text)
+}
+
+/** Headers that no one writes: browsers and `fetch` send them by themselves. */
+const ADDED_BY_CLIENTS =
+  /^(sec-.*|accept|accept-encoding|accept-language|cache-control|connection|content-length|dnt|origin|pragma|priority|referer|user-agent)$/
+
+const MAX_BODY = 64 * 1024
+
+function sideOf(headers: Readonly<Record<string, string>>, body: string) {
+  return {
+    headers: Object.entries(headers),
+    body: body.slice(0, MAX_BODY),
+    /** How many characters of the body are left out. */
+    omitted: Math.max(0, body.length - MAX_BODY),
+  }
+}

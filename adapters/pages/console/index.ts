@@ -1,0 +1,2 @@
+export { type ConsoleHandler, withConsole } from './console.js'
+export type { ConsoleOptions, ConsoleWorld } from './console-options.js'

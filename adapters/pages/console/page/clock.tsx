@@ -1,0 +1,46 @@
+import { DAY, MINUTE } from '../../../../src/limits/windows-and-bans.js'
+import { SUNSET } from '../../../../src/pets/specification.js'
+import { Panel, type PanelProps, useSend } from './parts.js'
+import { pathsOf } from './server.js'
+import { dateOf, timeOf } from './time.js'
+
+/** Moves the time of the double. */
+export function Clock({ live, now = 0, world }: PanelProps) {
+  const [send, problem] = useSend()
+  const command = (body: object) => send('POST', pathsOf(world).control('clock'), body)
+  const frozen = live.state?.frozen ?? false
+  const moves: readonly (readonly [name: string, body: object])[] = [
+    ['+1 s', { advance: 1_000 }],
+    ['+1 min', { advance: MINUTE }],
+    ['Next reset', { set: Math.floor(now / MINUTE + 1) * MINUTE }],
+    ['+1 day', { advance: DAY }],
+    ['5 Dec 2030', { set: SUNSET }],
+  ]
+  return (
+    <Panel
+      title="Clock"
+      actions={
+        <button
+          type="button"
+          class="push"
+          aria-pressed={frozen}
+          onClick={() => command({ frozen: !frozen })}
+        >
+          {frozen ? 'Resume' : 'Freeze'}
+        </button>
+      }
+    >
+      <p class="clock">
+        <b>{timeOf(now)}</b> <span class="muted">{dateOf(now)} UTC</span>
+      </p>
+      <div class="line">
+        {moves.map(([name, body]) => (
+          <button key={name} type="button" onClick={() => command(body)}>
+            {name}
+          </button>
+        ))}
+      </div>
+      {problem}
+    </Panel>
+  )
+}

@@ -1,0 +1,145 @@
+import { invalidRequest, notFound, unsupportedMediaType } from '../../../src/errors.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { toJson } from '../../../src/lib/json.js'
+import type { NewPet } from '../../../src/pets/schema.js'
+import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
+import { readBody } from '../../../src/protocol/body.js'
+import { toAnswer } from '../../http/pages.js'
+import { harOf } from '../../verdict/log/har.js'
+import type { Activity, Kept } from './activity.js'
+import type { ConsoleWorld } from './console-options.js'
+import { archivedOf, detailOf } from './exchange-detail.js'
+import { pageFile } from './page-files.js'
+import { edited } from './resend.js'
+import type { Streams } from './streams.js'
+
+export const CONSOLE_PATH = '/_console/'
+
+/** An API that the console shows, with what it records of it. */
+export interface MonitoredApi {
+  readonly world: ConsoleWorld
+  readonly activity: Activity
+  readonly streams: Streams
+}
+
+/** A request below `/_console`, and what it is about. */
+export interface Call {
+  readonly request: ApiRequest
+  readonly handler: ApiHandler
+  readonly api: MonitoredApi
+  readonly control: boolean
+  readonly worlds: readonly string[]
+}
+
+type Run = (call: Call, id: string) => Awaitable<ApiResponse>
+
+/** @throws ApiError */
+export async function runRoute(call: Call): Promise<ApiResponse> {
+  const { method, path, headers } = call.request
+  const [name, id = '', action] = path.slice(CONSOLE_PATH.length).split('/')
+  const run = ROUTES.get(`${method} ${[name, id && '<n>', action].filter(Boolean).join('/')}`)
+  if (!run) throw notFound('The console does not serve this.')
+  // Other origins cannot send this type without a preflight, which the console does not answer.
+  if (method === 'POST' && !/^application\/json *(;|$)/i.test(headers['content-type'] ?? ''))
+    throw unsupportedMediaType('Send Content-Type: application/json.')
+  return run(call, id)
+}
+
+const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
+  ['GET page.js', async ({ request }) => toAnswer(request.method, await pageFile('page.js'))],
+  ['GET page.css', async ({ request }) => toAnswer(request.method, await pageFile('page.css'))],
+  ['GET info', call => json(call.request, infoOf(call))],
+  ['GET events', ({ request, api }) => api.streams.open(request.headers['last-event-id'])],
+  ['GET exchanges/<n>', showExchange],
+  ['POST exchanges/<n>/resend', resend],
+  ['POST har', archive],
+  ['GET animals', async call => json(call.request, await animalsFrom(call))],
+  ['POST animals', createAnimal],
+])
+
+export type Info = ReturnType<typeof infoOf>
+
+/** Which panels have a source, and which worlds there are. */
+function infoOf({ handler, api: { world }, control, worlds }: Call) {
+  const panels = { animals: Boolean(world.animals), budgets: Boolean(world.usage), control }
+  return { basePath: handler.basePath, panels, worlds }
+}
+
+/** Where the API is, for programs. */
+function originOf({ request }: Call): string {
+  return `http://${request.headers['host']}`
+}
+
+function showExchange(call: Call, id: string): ApiResponse {
+  return json(call.request, detailOf(findExchange(call, id), call.api.world, originOf(call)))
+}
+
+/** The exchanges with these numbers that are still kept, as HAR. */
+async function archive(call: Call): Promise<ApiResponse> {
+  const { request, handler, api } = call
+  const numbers = await readBody(request, handler.maxBodyBytes)
+  if (!Array.isArray(numbers)) throw invalidRequest('Send a list of numbers.')
+  const found = numbers.map(n => api.activity.find(Number(n))).filter(kept => kept !== undefined)
+  return json(request, harOf(found.map(kept => archivedOf(kept, api.world, originOf(call)))))
+}
+
+/** Sends the request again with the key it had, and with the changes in the body. */
+async function resend(call: Call, id: string): Promise<ApiResponse> {
+  const { handler, api, request } = call
+  const edit = await readBody(request, handler.maxBodyBytes)
+  const again = edited(findExchange(call, id).request, edit, prefixOf(call))
+  const start = performance.now()
+  api.activity.record(again, again.body, await handler.handle(again), start)
+  return json(request, { n: api.activity.last() })
+}
+
+/** What the paths of the API begin with. */
+function prefixOf({ request, handler }: Call): string {
+  const world = new URLSearchParams(request.query).get('world')
+  const mount = world === null ? '' : `/worlds/${encodeURIComponent(world)}`
+  return `${mount}${handler.basePath}/`
+}
+
+const MAX_ANIMALS = 1_000
+/** A name can be as long as a request. */
+const MAX_NAME = 200
+
+export type Animals = Awaited<ReturnType<typeof animalsFrom>>
+export type Animal = Animals['animals'][number]
+
+/** The animals with an id from `from` on, and whether there are others after these. */
+async function animalsFrom({ request, api }: Call) {
+  const from = Number(new URLSearchParams(request.query).get('from')) || 1
+  const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after: from - 1 || undefined })
+  const animals = pets.slice(0, MAX_ANIMALS).map(pet => ({
+    ...pet,
+    name: pet.name.length > MAX_NAME ? `${pet.name.slice(0, MAX_NAME)}…` : pet.name,
+    /** Digits: a browser would round the numbers of int64. */
+    categoryId: String(pet.categoryId),
+  }))
+  return { animals, more: pets.length > MAX_ANIMALS }
+}
+
+async function createAnimal({ request, handler, api }: Call): Promise<ApiResponse> {
+  const body = await readBody(request, handler.maxBodyBytes)
+  const pet = await animalsOf(api).create(body as NewPet)
+  return toAnswer(request.method, { status: 201, text: toJson(pet) })
+}
+
+function animalsOf({ world: { animals } }: MonitoredApi): NonNullable<ConsoleWorld['animals']> {
+  if (!animals) throw notFound('This console has no access to the animals.')
+  return animals
+}
+
+function findExchange({ api }: Call, id: string): Kept {
+  const exchange = api.activity.find(Number(id))
+  if (!exchange) throw notFound('This request is no longer kept.')
+  return exchange
+}
+
+function json({ method }: ApiRequest, value: unknown): ApiResponse {
+  return toAnswer(method, { text: JSON.stringify(value), headers: NOT_SHARED })
+}
+
+/** No page of another origin may even load it. */
+export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }

@@ -1,0 +1,47 @@
+import { PLANS, type PlanTable } from '../../../src/limits/plans.js'
+import type { Usage } from '../../../src/limits/windows-and-bans.js'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
+import type { Store } from '../../../src/store.js'
+import type { ConsoleWorld } from './console-options.js'
+
+export type WorldState = Awaited<ReturnType<typeof stateOf>>
+export type KeyState = WorldState['keys'][number]
+
+/** More keys than anyone would look at. */
+const MAX_KEYS = 50
+
+/** What the page shows of a world at one moment. */
+export async function stateOf(world: ConsoleWorld) {
+  const plans = { ...PLANS, ...world.plans }
+  const all = Object.entries(world.apiKeys())
+  const keys = all.slice(0, MAX_KEYS).map(async ([key, { id, plan, limits }]) => ({
+    id,
+    plan,
+    policy: world.policyOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
+    /** The key itself, if it is public. */
+    key: world.isPublicKey(key) ? key : null,
+    /** Null also while the store that counts is unavailable. */
+    usage: await usageOf(world, id),
+  }))
+  return {
+    now: world.clock(),
+    frozen: world.isFrozen(),
+    keys: await Promise.all(keys),
+    /** How many more there are. */
+    moreKeys: Math.max(0, all.length - MAX_KEYS),
+  }
+}
+
+/** What a store, or a handler around one, knows of its keys: the limits that really apply. */
+export function policiesOf(handler: ApiHandler): ConsoleWorld['policyOf'] {
+  const { apiKeys } = handler as Partial<Pick<Store, 'apiKeys'>>
+  return typeof apiKeys?.find === 'function' ? key => apiKeys.find(key)?.policy : undefined
+}
+
+async function usageOf(world: ConsoleWorld, keyId: string): Promise<Usage | null> {
+  try {
+    return (await world.usage?.(keyId)) ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { settingsOf } from '../../../src/lib/check-options.js'
+import type { ApiHandler, ApiRequest } from '../../../src/protocol/api-request.js'
+import { contentSecurityPolicy, type Page, withPages } from '../../http/pages.js'
+import { DOCS_PAGE, DOCS_STYLE, NOT_INSTALLED_PAGE, startScript } from './docs-page.js'
+import { OPENAPI_OPTIONS, type OpenApiOptions } from './document.js'
+import { openApiJson } from './openapi.js'
+
+/** `baseUrl` follows the request, so that operations tried out reach this server. */
+export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
+
+/**
+ * Also answers `GET /openapi.json` and `GET /docs`, outside the API: no key, no quota. The page is
+ * Swagger UI where the package `swagger-ui-dist` is installed, and loads nothing from other hosts.
+ *
+ * @throws OptionError, or TypeError for an invalid address
+ */
+export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
+  const {
+    demoKeys: [demoKey],
+  } = settingsOf(OPENAPI_OPTIONS, options)
+  const { stagingBaseUrl } = options
+  const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
+  // Swagger UI sets inline styles, and its style sheet embeds its images.
+  const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
+  const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  const start = { type: JAVASCRIPT, headers: PUBLIC, text: startScript(demoKey) }
+  let latest: { readonly baseUrl: string; readonly page: Page } | undefined
+  const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
+    ['/openapi.json', openApi],
+    ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
+    ['/docs/start.js', () => start],
+    ['/docs/page.css', () => STYLE],
+    ['/docs/swagger-ui-bundle.js', once(() => swaggerUiFile('swagger-ui-bundle.js', JAVASCRIPT))],
+    ['/docs/swagger-ui.css', once(() => swaggerUiFile('swagger-ui.css', CSS))],
+  ])
+  return withPages(handler, pages)
+
+  function openApi({ headers, mount = '' }: ApiRequest): Page {
+    const baseUrl = `${originOf(headers)}${mount}${handler.basePath}` || '/'
+    if (latest?.baseUrl === baseUrl) return latest.page
+    const text = openApiJson({ ...options, baseUrl })
+    latest = { baseUrl, page: { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } } }
+    return latest.page
+  }
+}
+
+/** Where the package is; undefined when it is not installed. */
+function swaggerUi(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  } catch {
+    return undefined
+  }
+}
+
+/** The bundle has 1.5 MB. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => (made ??= make())
+}
+
+async function swaggerUiFile(name: string, type: string): Promise<Page> {
+  const directory = swaggerUi()
+  if (!directory) return NOT_INSTALLED
+  const text = await readFile(join(directory, name), 'utf8')
+  return { type, text, headers: { ...PUBLIC, ETag: tagOf(text) } }
+}
+
+function tagOf(text: string): string {
+  return `"${createHash('sha256').update(text).digest('base64url')}"`
+}
+
+/** Empty without a valid Host; the address is then relative. */
+function originOf(headers: ApiRequest['headers']): string {
+  const host = headers['host'] ?? ''
+  if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
+  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
+}
+
+/** All of it is public, and pages of other origins may read the description. */
+const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
+
+const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption-store.json"' }
+
+const CSS = 'text/css; charset=utf-8'
+const JAVASCRIPT = 'text/javascript; charset=utf-8'
+const HTML = 'text/html; charset=utf-8'
+
+const PAGE: Page = { type: HTML, text: DOCS_PAGE }
+const STYLE: Page = { type: CSS, headers: PUBLIC, text: DOCS_STYLE }
+const NOT_INSTALLED: Page = { status: 404, type: HTML, headers: PUBLIC, text: NOT_INSTALLED_PAGE }

@@ -1,0 +1,152 @@
+import { inTime } from '../kit/time-limit.js'
+import { explain, IndexedDbError, isFromBrowser } from './failures.js'
+import { type Database, factory, type Mode, type ObjectStore, resultOf } from './platform.js'
+
+/** A database. Its methods reject with an IndexedDbError. */
+export interface Connection {
+  /**
+   * Runs a task in a transaction, in turn with those of other pages and workers: all of its changes
+   * are stored, or none. The task may wait for nothing but its own requests.
+   *
+   * @param ms another time limit than that of the connection
+   */
+  run<T>(
+    mode: Mode,
+    names: readonly StoreName[],
+    task: (stores: Stores) => Promise<T>,
+    ms?: number,
+  ): Promise<T>
+  /** Finishes the calls in progress. May be called again. */
+  close(): Promise<void>
+}
+
+export type Stores = Readonly<Record<StoreName, ObjectStore>>
+export type StoreName = keyof typeof STORES
+
+const VERSION = 1
+
+/** Each with its indexes. */
+const STORES = {
+  /** The next id, under the key `next`. */
+  ids: { indexes: {} },
+  keys: { keyPath: ['scope', 'key'], indexes: { petId: 'petId', expiresAt: 'expiresAt' } },
+  pets: { keyPath: 'id', indexes: { status: ['status', 'id'] } },
+  /** The usage of each partition, under its name. */
+  usage: { indexes: {} },
+} as const
+
+const BLOCKED =
+  'cannot be opened: another page or worker holds it while it is to be deleted or upgraded; close that one'
+const DELETED = 'was deleted while it was open; reload the page'
+const LOCKED =
+  'is locked by another page or worker, which did not finish in time; close that one, or try again'
+
+/**
+ * Opens a database at the first call, and creates it if it is missing. If the browser closes it, the next call
+ * opens it again, and rejects if it was deleted meanwhile.
+ *
+ * @param timeoutMs how long a call waits until it is open, and then for its transaction
+ */
+export function connect(name: string, timeoutMs: number): Connection {
+  const calls = new Set<Promise<unknown>>()
+  let opening: Promise<Database> | undefined
+  let wasOpen = false
+  let isClosed = false
+
+  return {
+    async run(...given) {
+      if (isClosed) throw new IndexedDbError(name, 'is closed')
+      const call = attempt(...given)
+      calls.add(call)
+      try {
+        return await call
+      } catch (error) {
+        // Not every browser says that a connection is lost.
+        if (isFromBrowser(error)) disconnect()
+        throw explain(error, name)
+      } finally {
+        calls.delete(call)
+      }
+    },
+    async close() {
+      isClosed = true
+      await Promise.allSettled(calls)
+      disconnect()
+    },
+  }
+
+  async function attempt<T>(
+    mode: Mode,
+    names: readonly StoreName[],
+    task: (stores: Stores) => Promise<T>,
+    ms = timeoutMs,
+  ): Promise<T> {
+    const database = await opened()
+    const transaction = database.transaction(names, mode, { durability: 'strict' })
+    const stored = new Promise<void>((resolve, reject) => {
+      transaction.oncomplete = () => resolve()
+      transaction.onabort = () => reject(transaction.error)
+    })
+    const stores = Object.fromEntries(names.map(store => [store, transaction.objectStore(store)]))
+    const done = task(stores as Stores).then(result => {
+      transaction.commit()
+      return result
+    })
+    const late = () => new IndexedDbError(name, LOCKED)
+    try {
+      return (await inTime(ms, Promise.all([done, stored]), late))[0]
+    } catch (error) {
+      try {
+        transaction.abort()
+      } catch {
+        // It has ended already.
+      }
+      throw transaction.error ?? error
+    }
+  }
+
+  function opened(): Promise<Database> {
+    if (!opening) {
+      opening = open(name, !wasOpen, disconnect)
+      opening.then(() => {
+        wasOpen = true
+      }, disconnect)
+    }
+    return inTime(timeoutMs, opening, () => new IndexedDbError(name, BLOCKED))
+  }
+
+  /** The transactions in progress still end. */
+  function disconnect(): void {
+    opening?.then(
+      database => database.close(),
+      () => {},
+    )
+    opening = undefined
+  }
+}
+
+async function open(name: string, mayCreate: boolean, onEnd: () => void): Promise<Database> {
+  if (!factory) throw new IndexedDbError(name, 'cannot be opened: this runtime has no IndexedDB')
+  const request = factory.open(name, VERSION)
+  let wasDeleted = false
+  request.onupgradeneeded = () => {
+    wasDeleted = !mayCreate
+    if (wasDeleted) request.transaction?.abort()
+    else createStores(request.result)
+  }
+  const database = await resultOf(request).catch(error => {
+    throw wasDeleted ? new IndexedDbError(name, DELETED) : error
+  })
+  database.onversionchange = onEnd
+  database.onclose = onEnd
+  return database
+}
+
+function createStores(database: Database): void {
+  for (const [name, { indexes, ...options }] of Object.entries(STORES)) {
+    const store = database.createObjectStore(name, options)
+    for (const [index, keyPath] of Object.entries<string | readonly string[]>(indexes)) {
+      store.createIndex(index, keyPath)
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import {
+  check,
+  isText,
+  isTimeout,
+  type OptionsOf,
+  settingsOf,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import { connect } from './connection.js'
+import { createRateLimits, type IndexedDbRateLimits } from './rate-limits.js'
+import { createStorage, type IndexedDbStorage } from './storage.js'
+
+const INDEXEDDB_OPTIONS = {
+  /**
+   * How long an operation waits for other pages and workers, in ms.
+   * @default 2_500
+   */
+  timeoutMs: withDefault(isTimeout, 2_500),
+}
+export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
+
+/**
+ * Stores pets in a database of the browser, for any number of pages and workers of one origin. The first call
+ * opens it, and creates it if it is missing. While it cannot be used, calls reject with an `IndexedDbError`: one
+ * line that names the fix.
+ *
+ * @throws OptionError
+ */
+export function indexedDbStorage(name: string, options?: IndexedDbOptions): IndexedDbStorage {
+  const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
+  check('name', name, isText)
+  return createStorage(name, timeoutMs, connect(name, timeoutMs))
+}
+
+/**
+ * Counts usage in a database of the browser, which may be the one of the animals, so that a reload is no
+ * fresh minute. The first call opens it. While it cannot be used, a store counts by itself.
+ *
+ * @throws OptionError
+ */
+export function indexedDbRateLimits(name: string, options?: IndexedDbOptions): IndexedDbRateLimits {
+  const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
+  check('name', name, isText)
+  return createRateLimits(connect(name, timeoutMs))
+}

@@ -1,0 +1,125 @@
+import { callerGone } from '../../../src/errors.js'
+import { toPet } from '../../../src/pets/pet.js'
+import type { NewPet } from '../../../src/pets/schema.js'
+import type { Once, UsedKey } from '../../../src/pets/used-key.js'
+import type { InsertedOnce, IsGone, PetSnapshot } from '../../../src/ports.js'
+import type { DurableStorage } from '../kit/durable-storage.js'
+import { readContent, readNewPet, readOnce } from '../kit/parse-stored.js'
+import { createPetIndex } from '../kit/pet-index.js'
+import { type PetStream, type RestoreOptions, snapshotOf } from '../kit/pet-stream.js'
+import type { Connection, Stores } from './connection.js'
+import { IndexedDbError } from './failures.js'
+import { keyRange, resultOf } from './platform.js'
+
+/** `ping` resolves if the database can be read. */
+export interface IndexedDbStorage extends DurableStorage {}
+
+export function createStorage(
+  name: string,
+  timeoutMs: number,
+  connection: Connection,
+): IndexedDbStorage {
+  const { run, close } = connection
+  return {
+    async insert(given, isGone) {
+      const pet = readNewPet(given)
+      return (await insert(pet, undefined, isGone)).pet
+    },
+    async insertOnce(given, once, now, isGone) {
+      return insert(readNewPet(given), { once: readOnce(once), now }, isGone)
+    },
+    find: async id =>
+      Number.isSafeInteger(id)
+        ? run('readonly', ['pets'], ({ pets }) => resultOf(pets.get(id)))
+        : undefined,
+    list: ({ limit, status, after = 0 }) =>
+      run('readonly', ['pets'], ({ pets }) => {
+        if (status === undefined)
+          return resultOf(pets.getAll(keyRange.lowerBound(after, true), limit))
+        const range = keyRange.bound([status, after], [status, Number.MAX_SAFE_INTEGER], true)
+        return resultOf(pets.index('status').getAll(range, limit))
+      }),
+    dump: () =>
+      run('readonly', ['ids', 'keys', 'pets'], async ({ ids, keys, pets }) => {
+        const [nextId, all, idempotencyKeys] = await Promise.all([
+          readNextId(ids),
+          resultOf(pets.getAll()),
+          // Animals never change, so this is the order in which the keys were used.
+          resultOf(keys.index('petId').getAll()),
+        ])
+        return { pets: all, nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
+      }),
+    restore: async (content, options) => void (await replace(content, options, () => true)),
+    seed: (content, options) => replace(content, options, nextId => nextId === 1),
+    ping: async () => void (await run('readonly', ['ids'], ({ ids }) => readNextId(ids))),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  function insert(pet: NewPet, keyed: Keyed | undefined, isGone?: IsGone): Promise<InsertedOnce> {
+    return run('readwrite', ['ids', 'keys', 'pets'], async stores => {
+      const id = await readNextId(stores.ids)
+      if (isGone?.()) throw callerGone()
+      const known = keyed && (await findOnce(stores, keyed))
+      if (known) return known
+      if (id === Number.MAX_SAFE_INTEGER) {
+        throw new IndexedDbError(name, 'has assigned its last id; no more animals fit')
+      }
+      const inserted = toPet(id, pet)
+      stores.pets.add(inserted)
+      stores.ids.put(id + 1, 'next')
+      if (keyed) await useKey(stores, { ...keyed.once, petId: id }, keyed.now)
+      return { pet: inserted, fingerprint: keyed?.once.fingerprint ?? '', replayed: false }
+    })
+  }
+
+  async function replace(
+    content: PetSnapshot | PetStream,
+    options: RestoreOptions | undefined,
+    isWanted: (nextId: number) => boolean,
+  ): Promise<boolean> {
+    const {
+      nextId,
+      pets,
+      idempotencyKeys = [],
+    } = createPetIndex(await snapshotOf(readContent(content), options)).dump()
+    const write = async (stores: Stores) => {
+      if (!isWanted(await readNextId(stores.ids))) return false
+      stores.pets.clear()
+      stores.keys.clear()
+      for (const pet of pets) stores.pets.add(pet)
+      for (const used of idempotencyKeys) stores.keys.add(used)
+      stores.ids.put(nextId, 'next')
+      return true
+    }
+    // A ms for each animal, on top of the wait for others.
+    return run('readwrite', ['ids', 'keys', 'pets'], write, timeoutMs + pets.length)
+  }
+}
+
+interface Keyed {
+  readonly once: Once
+  readonly now: number
+}
+
+async function readNextId(ids: Stores['ids']): Promise<number> {
+  return (await resultOf(ids.get('next'))) ?? 1
+}
+
+/** What a key in use stored. */
+async function findOnce(
+  { keys, pets }: Stores,
+  { once, now }: Keyed,
+): Promise<InsertedOnce | undefined> {
+  const used: UsedKey | undefined = await resultOf(keys.get([once.scope, once.key]))
+  if (!used || now >= used.expiresAt) return undefined
+  const pet = await resultOf(pets.get(used.petId))
+  return { pet, fingerprint: used.fingerprint, replayed: true }
+}
+
+/** Drops at most two expired keys, so that no insert waits for many, and more go than come. */
+async function useKey({ keys }: Stores, used: UsedKey, now: number): Promise<void> {
+  const expired = await resultOf(keys.index('expiresAt').getAllKeys(keyRange.upperBound(now), 2))
+  for (const key of expired) keys.delete(key)
+  keys.put(used)
+}

@@ -1,0 +1,133 @@
+import type { Low } from 'lowdb'
+import { MOVED } from '../kit/durable-files.js'
+import type { PetIndex } from '../kit/pet-index.js'
+import type { DocumentFile } from './document.js'
+import type { Journal } from './journal.js'
+import { JsonFileError } from './json-file-error.js'
+import type { Lock } from './lock.js'
+
+/** A document that was read, an empty journal, and the lock over both. */
+export interface FileParts {
+  readonly path: string
+  /** Its data is the one index of all pets that are acknowledged. */
+  readonly document: Low<PetIndex>
+  readonly content: DocumentFile
+  readonly journal: Journal
+  readonly lock: Lock
+  /** Receives what fails in the background. */
+  readonly report: (error: JsonFileError) => void
+}
+
+/**
+ * Document and journal as one. A call that rejects has changed nothing, and may be retried. Callers
+ * make one change at a time.
+ */
+export interface Files {
+  /** @throws JsonFileError while nothing can be stored, because a file or the lock is gone */
+  refuseUnusable(): void
+  /** Resolves when the lines are durable. */
+  append(lines: string): Promise<void>
+  /** Compacts if the journal has outgrown the document, or a share of it when idle. Never rejects. */
+  compact(when: 'busy' | 'idle'): Promise<void>
+  /** Replaces all that is stored. */
+  replace(index: PetIndex): Promise<void>
+  /** Compacts, if it can, and frees the files. */
+  close(): Promise<void>
+}
+
+export function createFiles(parts: FileParts): Files {
+  const { path, document, content, journal, lock, report } = parts
+  /** What has to be done before the next change, because a call failed half way. */
+  let repair: (() => Promise<void>) | undefined
+  let retryAt = 0
+
+  return {
+    refuseUnusable,
+    async append(lines) {
+      await settle()
+      refuseUnusable()
+      await change(() => journal.append(lines, content.id as string), journal.undo)
+    },
+    async compact(when) {
+      if (journal.length === 0 || journal.length < compactionLength(when)) return
+      try {
+        await settle()
+        refuseUnusable()
+        await compactAll()
+        retryAt = 0
+      } catch (error) {
+        // The journal holds every pet. Under load, do not try again with every insert.
+        retryAt = journal.length + Math.max(content.length, SMALL_DOCUMENT)
+        const reason = `could not be compacted: ${(error as Error).message}`
+        report(
+          new JsonFileError(path, `${reason}; the journal keeps all animals`, { cause: error }),
+        )
+      }
+    },
+    async replace(index) {
+      await settle()
+      refuseUnusable()
+      // The journal goes first: its document is the one that is replaced.
+      if (journal.length > 0) await compactAll()
+      await write(() => content.write(index))
+      document.data = index
+    },
+    async close() {
+      try {
+        if (!content.isInPlace() && journal.length > 0) throw new JsonFileError(path, MOVED)
+        await settle()
+        if (journal.length > 0) await compactAll()
+      } finally {
+        await journal.close().finally(lock.release)
+      }
+    },
+  }
+
+  function refuseUnusable(): void {
+    if (!content.isInPlace()) throw new JsonFileError(path, MOVED)
+    if (!journal.isInPlace()) throw new JsonFileError(`${path}.journal`, MOVED)
+    lock.check()
+  }
+
+  function compactionLength(when: 'busy' | 'idle'): number {
+    const { length } = content
+    if (when === 'busy') return Math.max(length, SMALL_DOCUMENT, retryAt)
+    return length > SMALL_DOCUMENT ? length * IDLE_SHARE : 0
+  }
+
+  async function compactAll(): Promise<void> {
+    await write(() => document.write())
+    await change(journal.remove, journal.remove)
+  }
+
+  /** A document that was replaced by a call that failed is written again, without its journal. */
+  async function write(save: () => Promise<void>): Promise<void> {
+    const before = content.id
+    await change(save, async () => {
+      if (content.id === before) return
+      await document.write()
+      await journal.remove()
+    })
+  }
+
+  /** @param undo what has to be done if the task fails */
+  async function change(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
+    try {
+      await task()
+    } catch (error) {
+      repair = undo
+      await settle().catch(() => {})
+      throw error
+    }
+  }
+
+  async function settle(): Promise<void> {
+    await repair?.()
+    repair = undefined
+  }
+}
+
+/** In bytes. A document below it is written in a few milliseconds. */
+const SMALL_DOCUMENT = 1_048_576
+/** Of the document. A smaller journal is not worth writing a large document again. */
+const IDLE_SHARE = 1 / 8

@@ -1,0 +1,153 @@
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import type { Adapter } from 'lowdb'
+import { decodeUtf8 } from '../../../src/lib/utf8.js'
+import { petToJson } from '../../../src/pets/pet.js'
+import type { UsedKey } from '../../../src/pets/used-key.js'
+import type { Disk, FileStats } from '../kit/disk.js'
+import { ifPresent, isSameFile, replaceFile, syncFolder } from '../kit/durable-files.js'
+import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
+import { JsonFileError } from './json-file-error.js'
+import type { Lock } from './lock.js'
+import { parseDocument } from './parse-document.js'
+
+/**
+ * How lowdb reads and writes the document: its data is the index of all pets, and the file has a
+ * line per pet. A write replaces the file, or rejects; then `id` tells which of both is there.
+ */
+export interface DocumentFile extends Adapter<PetIndex> {
+  /** The CRC-32 of the file, which a journal repeats; undefined while there is no file. */
+  readonly id: string | undefined
+  /** In bytes. */
+  readonly length: number
+  /** Whether the path still has the file that was last read or written, unchanged. */
+  isInPlace(): boolean
+}
+
+/** @param report receives that a document does not match its own checksum */
+export function documentFile(
+  disk: Disk,
+  path: string,
+  lock: Lock,
+  report: (error: JsonFileError) => void,
+): DocumentFile {
+  let known: FileStats | undefined
+  let id: string | undefined
+
+  return {
+    get id() {
+      return id
+    },
+    get length() {
+      return Number(known?.size ?? 0n)
+    },
+    isInPlace() {
+      return isSame(found(), known)
+    },
+    /** @throws JsonFileError when the content is not a document */
+    async read() {
+      const stats = await ifPresent(disk.stat(path, { bigint: true }))
+      if (!stats) return null
+      const bytes = await disk.readFile(path)
+      known = stats
+      id = digits(crc32(bytes))
+      const index = parse(path, bytes)
+      if (!isIntact(bytes)) report(new JsonFileError(path, CHANGED))
+      return index
+    },
+    async write(index) {
+      lock.check()
+      let next = ''
+      const content = () => sealed(index, checksum => (next = checksum))
+      known = await replaceFile(disk, path, { temporary: join(lock.folder, 'document'), content })
+      id = next
+      await syncFolder(disk, path)
+    },
+  }
+
+  function found(): FileStats | undefined {
+    return disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+  }
+}
+
+function isSame(found: FileStats | undefined, own: FileStats | undefined): boolean {
+  if (found === undefined || own === undefined) return found === own
+  return isSameFile(found, own) && found.size === own.size && found.mtimeNs === own.mtimeNs
+}
+
+function digits(sum: number): string {
+  return sum.toString(16).padStart(8, '0')
+}
+
+function parse(path: string, bytes: Buffer): PetIndex {
+  if (bytes.length === 0) {
+    throw new JsonFileError(path, 'is empty; remove it to start without animals')
+  }
+  try {
+    return createPetIndex(parseDocument(decodeUtf8(bytes)))
+  } catch (cause) {
+    const reason = (cause as Error).message.replaceAll('\n', ' ')
+    throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })
+  }
+}
+
+/** Whether it has no checksum, or its own. */
+function isIntact(bytes: Buffer): boolean {
+  const [end, sum] = END.exec(bytes.subarray(-40).toString('latin1')) ?? []
+  return end === undefined || sum === digits(crc32(bytes.subarray(0, -end.length)))
+}
+
+const END = /,\s*"crc32"\s*:\s*"([^"]*)"\s*\}\s*$/
+
+const CHANGED =
+  'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
+  'to keep an edit, remove its `crc32`'
+
+/**
+ * A document with its checksum, in pieces, so that other tasks get a turn.
+ *
+ * @param end receives the checksum of all bytes
+ */
+function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Buffer> {
+  let sum = 0
+  let text = ''
+  for (const next of textsOf(index)) {
+    text += next
+    if (text.length < PIECE) continue
+    yield add(text)
+    text = ''
+  }
+  yield add(text)
+  yield add(`,"crc32":"${digits(sum)}"}\n`)
+  end(digits(sum))
+
+  function add(text: string): Buffer {
+    const bytes = Buffer.from(text)
+    sum = crc32(bytes, sum)
+    return bytes
+  }
+}
+
+/** In characters. Serializing them takes well below a millisecond. */
+const PIECE = 65_536
+
+function* textsOf(index: PetIndex): Generator<string> {
+  const { pets, nextId, idempotencyKeys } = index.dump()
+  yield* listOf('{"pets":[', pets, petToJson)
+  yield `,"nextId":${nextId}`
+  if (idempotencyKeys) yield* listOf(',"idempotencyKeys":[', idempotencyKeys, keyToJson)
+}
+
+function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => string) {
+  let before = `${start}\n`
+  for (const item of items) {
+    yield before + toJson(item)
+    before = ',\n'
+  }
+  yield before === ',\n' ? '\n]' : `${start}]`
+}
+
+/** An idempotency key as a line of the document or the journal. */
+export function keyToJson({ scope, key, fingerprint, expiresAt, petId }: UsedKey): string {
+  return JSON.stringify({ scope, key, fingerprint, expiresAt, petId })
+}

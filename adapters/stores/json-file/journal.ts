@@ -1,0 +1,126 @@
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import type { Disk, FileStats } from '../kit/disk.js'
+import { ifPresent, isSameFile, keepOwner, syncFolder } from '../kit/durable-files.js'
+import { JsonFileError } from './json-file-error.js'
+import type { Lock } from './lock.js'
+
+/** Batches that the document lacks. The file exists only while it holds any. */
+export interface Journal {
+  /** How much is durable, in bytes. */
+  readonly length: number
+  /** Resolves when the lines are durable. When it rejects, `undo` is due. */
+  append(lines: string, documentId: string): Promise<void>
+  /** Whether a restart would find all batches at the path. */
+  isInPlace(): boolean
+  /** Removes what a failed `append` may have left. */
+  undo(): Promise<void>
+  /** Removes the file for good, if it is ours. */
+  remove(): Promise<void>
+  /** Closes the file and leaves it where it is. */
+  close(): Promise<void>
+}
+
+export function createJournal(disk: Disk, path: string, document: string, lock: Lock): Journal {
+  let file: number | undefined
+  let opened: FileStats | undefined
+  let length = 0
+  /** Whether what may be at the path is ours to remove. */
+  let isOurs = false
+
+  return {
+    get length() {
+      return length
+    },
+    async append(lines, documentId) {
+      const batch = encodeBatch(lines, documentId)
+      lock.check()
+      const isNew = file === undefined
+      file ??= await create()
+      for (let done = 0; done < batch.length; ) {
+        done += disk.writeSync(file, batch, done, batch.length - done, length + done)
+      }
+      await disk.fdatasync(file)
+      if (isNew) await syncFolder(disk, path)
+      // A process that took over meanwhile may not have read this batch.
+      lock.check()
+      if (!isInPlace()) throw new JsonFileError(path, 'was moved, replaced or cut')
+      length += batch.length
+    },
+    isInPlace,
+    async undo() {
+      if (length === 0) return remove()
+      if (file === undefined) return
+      await disk.ftruncate(file, length)
+      await disk.fsync(file)
+    },
+    remove,
+    close,
+  }
+
+  function isInPlace(): boolean {
+    if (opened === undefined) return true
+    const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+    return found !== undefined && isSameFile(found, opened) && found.size >= BigInt(length)
+  }
+
+  async function create(): Promise<number> {
+    if (disk.existsSync(path)) {
+      throw new JsonFileError(path, 'was put there by another program; move it away')
+    }
+    const prepared = join(lock.folder, 'journal')
+    file = await disk.open(prepared, 'w')
+    await keepOwner(disk, file, document)
+    isOurs = true
+    await disk.rename(prepared, path)
+    opened = await disk.fstat(file, { bigint: true })
+    return file
+  }
+
+  async function remove(): Promise<void> {
+    if (isOurs && isInPlace()) {
+      // From now on a missing file is expected.
+      opened = undefined
+      await removeJournal(disk, path, lock)
+    }
+    isOurs = false
+    await close()
+  }
+
+  async function close(): Promise<void> {
+    const open = file
+    file = undefined
+    opened = undefined
+    length = 0
+    if (open !== undefined) await disk.close(open)
+  }
+}
+
+/** By a rename into the folder of the lock, which fails without the lock. @throws JsonFileError */
+export async function removeJournal(disk: Disk, path: string, lock: Lock): Promise<void> {
+  lock.check()
+  const removed = join(lock.folder, 'removed')
+  // Either there is no journal, or the lock was lost meanwhile.
+  if (await ifPresent(disk.rename(path, removed).then(() => true))) await disk.unlink(removed)
+  else lock.check()
+  await syncFolder(disk, path)
+}
+
+/**
+ * A batch is a header line with the checksum and the length of the rest, then that rest. The header is
+ * padded with spaces to a fixed length, so that it can be read without searching for its end.
+ */
+function encodeBatch(text: string, documentId: string): Buffer {
+  const lines = Buffer.from(text)
+  const header = `${HEADER_START}${checksumOf(lines)}","bytes":${lines.length},"document":"${documentId}"}`
+  return Buffer.concat([Buffer.from(`${header.padEnd(HEADER_LENGTH - 1)}\n`), lines])
+}
+
+export function checksumOf(bytes: Buffer): string {
+  return crc32(bytes).toString(16).padStart(8, '0')
+}
+
+export const HEADER_START = '{"crc32":"'
+export const HEADER =
+  /^\{"crc32":"([0-9a-f]{8})","bytes":([1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
+export const HEADER_LENGTH = 72

@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Disk } from '../kit/disk.js'
+import { ifPresent } from '../kit/durable-files.js'
+import { JsonFileError } from './json-file-error.js'
+
+export interface Lock {
+  /** A folder that only the holder uses: its path ends when another process takes the lock. */
+  readonly folder: string
+  /**
+   * @throws JsonFileError when the lock is lost, as to a process in another container, which cannot see
+   * this one
+   */
+  check(): void
+  release(): Promise<void>
+}
+
+/**
+ * A lock is a folder with one folder inside, whose name is its owner. It appears and changes hands
+ * by a rename, so exactly one of several processes gets it.
+ *
+ * @throws JsonFileError naming the process that holds the lock
+ */
+export async function takeLock(disk: Disk, path: string): Promise<Lock> {
+  const lock = `${path}.lock`
+  const own = [disk.pid, await startOf(disk, disk.pid), randomBytes(6).toString('hex')].join('-')
+  const folder = join(lock, own)
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const [owner] = (await ifPresent(disk.readdir(lock))) ?? []
+    if (owner === undefined ? await create() : await takeOver(owner)) {
+      return { folder, check, release }
+    }
+  }
+  throw new JsonFileError(path, `is being opened by other processes; ${lock} keeps changing hands`)
+
+  async function create(): Promise<boolean> {
+    const prepared = `${lock}.${own}`
+    await disk.mkdir(prepared)
+    try {
+      await disk.mkdir(join(prepared, own))
+      await disk.rename(prepared, lock)
+      return true
+    } catch (error) {
+      await disk.rmdir(join(prepared, own)).catch(() => {})
+      await disk.rmdir(prepared).catch(() => {})
+      if (OCCUPIED.has((error as NodeJS.ErrnoException).code)) return false
+      throw error
+    }
+  }
+
+  async function takeOver(owner: string): Promise<boolean> {
+    if (!OWNER.test(owner)) {
+      const fix = `cannot be locked: ${join(lock, owner)} is in the way; remove it`
+      throw new JsonFileError(path, fix)
+    }
+    if (!UNRELEASED.has(owner) && (await isAlive(disk, owner))) {
+      const pid = Number.parseInt(owner, 10)
+      throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
+    }
+    const taken = await ifPresent(disk.rename(join(lock, owner), folder).then(() => true))
+    if (!taken) return false
+    try {
+      await empty()
+    } catch (error) {
+      await release()
+      throw error
+    }
+    return true
+  }
+
+  /** Removes unfinished files, also those of the previous holder. */
+  async function empty(): Promise<void> {
+    for (const name of await disk.readdir(folder)) await disk.unlink(join(folder, name))
+  }
+
+  function check(): void {
+    if (disk.existsSync(folder)) return
+    const fix = 'make sure that only one process uses the file, then restart this one'
+    throw new JsonFileError(
+      path,
+      `has lost its lock: ${lock} was removed or taken over by another process; ${fix}`,
+    )
+  }
+
+  async function release(): Promise<void> {
+    try {
+      await empty()
+      await disk.rmdir(folder)
+      await disk.rmdir(lock)
+    } catch {
+      // Either the lock is not ours to remove, or the disk failed: then the next opening takes it over.
+      UNRELEASED.add(own)
+    }
+  }
+}
+
+/** Owners of this process that could not remove their locks. */
+const UNRELEASED = new Set<string>()
+const ROUNDS = 100
+/** Process, its start, and a random part. */
+const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
+/** What systems answer to a rename onto a folder that is not empty. */
+const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
+
+/** Pids are reused, in containers right away; the start time distinguishes their processes. */
+async function isAlive(disk: Disk, owner: string): Promise<boolean> {
+  const [pid = '', start] = owner.split('-')
+  try {
+    process.kill(Number(pid), 0)
+  } catch (error) {
+    // EPERM: the process exists and belongs to another user.
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+  }
+  const startNow = await startOf(disk, Number(pid))
+  return start === '' || startNow === '' || startNow === start
+}
+
+/** In ticks since boot (proc(5), `stat`); empty where the system does not provide it. */
+async function startOf(disk: Disk, pid: number): Promise<string> {
+  try {
+    const stat = (await disk.readFile(`/proc/${pid}/stat`)).toString('latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,167 @@
+import { join } from 'node:path'
+import { Low } from 'lowdb'
+import {
+  hasMethods,
+  isFunction,
+  type OptionsOf,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import type { PetSnapshot } from '../../../src/ports.js'
+import { type Disk, NODE_DISK } from '../kit/disk.js'
+import { MOUNTED, realPathOf, refuseUnusable, syncFolder } from '../kit/durable-files.js'
+import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
+import { documentFile } from './document.js'
+import { createJournal, removeJournal } from './journal.js'
+import { JsonFileError } from './json-file-error.js'
+import { type Lock, takeLock } from './lock.js'
+import { readJournal } from './read-journal.js'
+import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
+
+const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
+const JSON_FILE_OPTIONS = {
+  /**
+   * Runs a task after a quiet period, and returns a function that cancels it.
+   * @default an unref'd timer of one second
+   */
+  whenIdle: withDefault(typed<WhenIdle>(isFunction), afterASecond),
+  /**
+   * Receives what fails in the background: a compaction, which is retried; a wrong checksum of the document; an
+   * unfinished write that was dropped.
+   * @default a process warning
+   */
+  onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>
+    process.emitWarning(error),
+  ),
+  /**
+   * The file system calls to use.
+   * @default node:fs
+   */
+  disk: withDefault(hasMethods<Disk>(...CALLS), NODE_DISK),
+}
+export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
+
+/**
+ * Pets in a JSON document that people can read and edit, at a cost per insert that does not grow
+ * with it. An insert is synced to a journal beside the document before it resolves. A compaction
+ * writes the document with the pets of the journal: after a quiet period, when the journal has
+ * outgrown the document, and on `close`. Reads are answered from memory. A missing file is created.
+ *
+ * @throws OptionError
+ * @throws JsonFileError when another process uses the file, or it is not such a document
+ */
+export async function jsonFileStorage(
+  path: string,
+  options?: JsonFileOptions,
+): Promise<JsonFileStorage> {
+  const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
+  const report = (error: JsonFileError) => {
+    try {
+      onError(error)
+    } catch {
+      // A listener that throws must not stop a compaction.
+    }
+  }
+  return locked(disk, path, async (real, lock) => {
+    const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
+    if (unfinished) report(unfinished)
+    if (hasJournal || content.id === undefined) await document.write()
+    if (hasJournal) await removeJournal(disk, journalOf(real), lock)
+    // The last process may have died between a rename and its sync.
+    else await syncFolder(disk, real)
+    const journal = createJournal(disk, journalOf(real), real, lock)
+    return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
+  })
+}
+
+/** What `check` and `copy` read. */
+export interface JsonFileContent {
+  readonly snapshot: PetSnapshot
+  /** What is damaged, in a line each. */
+  readonly problems: readonly string[]
+  /** What a crash has left, in a line each. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * Reads a document and its journal, and changes neither. It holds the lock meanwhile.
+ *
+ * @throws JsonFileError when another process uses the file, or it cannot be read
+ */
+export async function readJsonFile(path: string, disk = NODE_DISK): Promise<JsonFileContent> {
+  return locked(disk, path, async (real, lock) => {
+    const problems: string[] = []
+    const report = ({ message }: JsonFileError) => void problems.push(message)
+    const { content, document, unfinished } = await load(disk, real, lock, report)
+    if (content.id === undefined) problems.push(`${real} is missing; put it back`)
+    await lock.release()
+    const notes = unfinished ? [unfinished.message] : []
+    return { snapshot: document.data.dump(), problems, notes }
+  })
+}
+
+async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFileError) => void) {
+  const content = documentFile(disk, path, lock, report)
+  // All state is lowdb's data: one index, read and written by our own adapter.
+  const document = new Low<PetIndex>(content, createPetIndex())
+  await document.read()
+  const left = await readJournal(disk, journalOf(path), path, content.id, document.data)
+  return { content, document, ...left }
+}
+
+/**
+ * Takes the lock of a file for what `use` makes of it.
+ *
+ * @param use receives its real path; if it throws, the lock is released
+ * @throws JsonFileError
+ */
+async function locked<T>(
+  disk: Disk,
+  path: string,
+  use: (real: string, lock: Lock) => Promise<T>,
+): Promise<T> {
+  const refuse = (reason: string, options?: ErrorOptions) =>
+    new JsonFileError(path, reason, options)
+  try {
+    const real = await realPathOf(disk, path, refuse)
+    const lock = await takeLock(disk, real)
+    try {
+      await refuseUnusable(disk, real, refuse)
+      await refuseMounted(disk, real, lock, refuse)
+      return await use(real, lock)
+    } catch (error) {
+      await lock.release()
+      throw error
+    }
+  } catch (error) {
+    if (error instanceof JsonFileError) throw error
+    throw refuse(`cannot be opened: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** A name for a file that is mounted by itself can be made nowhere (link(2), EXDEV), so it cannot be replaced. */
+async function refuseMounted(
+  disk: Disk,
+  path: string,
+  { folder }: Lock,
+  refuse: (reason: string) => Error,
+): Promise<void> {
+  const name = join(folder, 'link')
+  try {
+    await disk.link(path, name)
+    await disk.unlink(name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EXDEV') throw refuse(MOUNTED)
+  }
+}
+
+function journalOf(path: string): string {
+  return `${path}.journal`
+}
+
+function afterASecond(task: () => void): () => void {
+  const timer = setTimeout(task, 1_000)
+  timer.unref()
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,146 @@
+import { parseJson } from '../../../src/lib/json.js'
+import { decodeUtf8 } from '../../../src/lib/utf8.js'
+import { petToJson, toPet } from '../../../src/pets/pet.js'
+import type { Pet } from '../../../src/pets/schema.js'
+import type { UsedKey } from '../../../src/pets/used-key.js'
+import type { Disk } from '../kit/disk.js'
+import { ifPresent } from '../kit/durable-files.js'
+import type { PetIndex } from '../kit/pet-index.js'
+import { checksumOf, HEADER, HEADER_LENGTH, HEADER_START } from './journal.js'
+import { JsonFileError } from './json-file-error.js'
+import { storedKeySchema, storedPetSchema } from './parse-document.js'
+
+/** What the last process has left. */
+export interface Left {
+  readonly hasJournal: boolean
+  /** Reports that the journal ends in an unfinished write, which was never acknowledged. */
+  readonly unfinished?: JsonFileError
+}
+
+/**
+ * Adds the animals of a journal to those of its document. A journal whose animals the document has
+ * already, as after a crash at the end of a compaction, adds nothing.
+ *
+ * @param id of the document; undefined if there is none
+ * @throws JsonFileError for a journal that is damaged, or was not written for this document
+ */
+export async function readJournal(
+  disk: Disk,
+  path: string,
+  document: string,
+  id: string | undefined,
+  index: PetIndex,
+): Promise<Left> {
+  const bytes = await ifPresent(disk.readFile(path))
+  if (!bytes) return { hasJournal: false }
+  const { batches, unfinished } = batchesOf(path, bytes)
+  if (batches.every(({ documentId }) => documentId === id)) {
+    for (const batch of batches) add(path, batch, index)
+  } else if (id === undefined) {
+    const loss = `put it back, or remove ${path} to start without its animals`
+    throw new JsonFileError(document, `is missing, but ${path} has its last animals; ${loss}`)
+  } else if (!batches.every(({ entries }) => entries.every(({ pet }) => has(index, pet)))) {
+    const fix =
+      'put back the document that it belongs to, or remove the journal to lose its animals'
+    throw new JsonFileError(document, `is not the document that ${path} was written for; ${fix}`)
+  }
+  if (unfinished === 0) return { hasJournal: true }
+  const found = `ends in ${unfinished} bytes of an unfinished write, which were never acknowledged`
+  return { hasJournal: true, unfinished: new JsonFileError(path, found) }
+}
+
+function add(path: string, { line, entries }: Batch, index: PetIndex): void {
+  for (const { pet, used } of entries) {
+    const next = index.nextId()
+    if (pet.id !== next) {
+      const found = `the batch in line ${line} has the id ${pet.id} where ${next} is next`
+      throw new JsonFileError(path, `is damaged: ${found}`)
+    }
+    index.insert(pet, pet.id)
+    if (used) index.use(used)
+  }
+}
+
+function has(index: PetIndex, pet: Pet): boolean {
+  const found = index.find(pet.id)
+  return found !== undefined && petToJson(found) === petToJson(pet)
+}
+
+/** Animals that were inserted together. */
+interface Batch {
+  /** The document that they were added to. */
+  readonly documentId: string
+  /** The number of its header in the file, from 1 on. */
+  readonly line: number
+  readonly entries: readonly Entry[]
+}
+
+/** An animal, with the key that created it if it has one. */
+interface Entry {
+  readonly pet: Pet
+  used?: UsedKey
+}
+
+/** @throws JsonFileError naming the line that is damaged */
+function batchesOf(path: string, bytes: Buffer) {
+  const batches: Batch[] = []
+  let line = 1
+  for (let position = 0; position < bytes.length; ) {
+    const { documentId, lines, isIntact } = batchAt(bytes, position)
+    const entries = lines && parseLines(lines)
+    if (!entries || !isIntact) {
+      const end = bytes.subarray(position)
+      const isLast = !lines || end.length === HEADER_LENGTH + lines.length
+      // A power cut may leave any part of the last batch, but no other animals in place of it.
+      if (isLast && !entries && !isIntact && !isFollowed(end)) {
+        return { batches, unfinished: end.length }
+      }
+      throw new JsonFileError(path, `is damaged: line ${line} does not begin an intact batch`)
+    }
+    batches.push({ documentId, line, entries })
+    line += 1 + entries.length + entries.filter(({ used }) => used).length
+    position += HEADER_LENGTH + lines.length
+  }
+  return { batches, unfinished: 0 }
+}
+
+/** Without `lines` where no header begins, or the file ends before its lines do. */
+function batchAt(bytes: Buffer, position: number) {
+  const begin = position + HEADER_LENGTH
+  const header = HEADER.exec(bytes.subarray(position, begin).toString('latin1')) ?? []
+  const [, checksum, length = '', documentId = ''] = header
+  const end = begin + Number(length)
+  const lines =
+    checksum !== undefined && end <= bytes.length ? bytes.subarray(begin, end) : undefined
+  return { documentId, lines, isIntact: lines !== undefined && checksumOf(lines) === checksum }
+}
+
+/** Whether an intact batch follows, which was written after this one was durable. */
+function isFollowed(end: Buffer): boolean {
+  for (let at = end.indexOf(HEADER_START, 1); at > 0; at = end.indexOf(HEADER_START, at + 1)) {
+    if (batchAt(end, at).isIntact) return true
+  }
+  return false
+}
+
+/** Undefined for anything but animals. */
+function parseLines(lines: Buffer): readonly Entry[] | undefined {
+  const entries: Entry[] = []
+  try {
+    const text = decodeUtf8(lines)
+    if (!text.endsWith('\n')) return undefined
+    for (const line of text.slice(0, -1).split('\n')) {
+      const value = parseJson(line) as object
+      const last = entries.at(-1)
+      if (!('petId' in value)) {
+        const { id, ...pet } = storedPetSchema.parse(value)
+        entries.push({ pet: toPet(id, pet) })
+      } else if (last && !last.used && value.petId === last.pet.id) {
+        last.used = storedKeySchema.parse(value)
+      } else return undefined
+    }
+    return entries
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,136 @@
+import { petToJson, toPet } from '../../../src/pets/pet.js'
+import type { InsertedOnce } from '../../../src/ports.js'
+import { createBatches } from '../kit/batches.js'
+import type { DurableStorage } from '../kit/durable-storage.js'
+import { type Insert, onceEach } from '../kit/keyed-inserts.js'
+import { readContent, readNewPet, readOnce, readSnapshot } from '../kit/parse-stored.js'
+import { createPetIndex } from '../kit/pet-index.js'
+import { snapshotOf } from '../kit/pet-stream.js'
+import { keyToJson } from './document.js'
+import { createFiles, type FileParts } from './document-and-journal.js'
+import { JsonFileError } from './json-file-error.js'
+
+/**
+ * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the complete
+ * document and no other file; when it rejects, the journal stays and the next opening reads it.
+ */
+export interface JsonFileStorage extends DurableStorage {}
+
+/** Calls a task later; the returned function cancels it. */
+export type WhenIdle = (task: () => void) => () => void
+
+export interface StorageParts extends FileParts {
+  readonly whenIdle: WhenIdle
+}
+
+export function createStorage(parts: StorageParts): JsonFileStorage {
+  const { path, document, whenIdle } = parts
+  const files = createFiles(parts)
+  const inserts = createBatches(
+    onceEach<Insert>(given => inTurn(() => commit(given()))),
+    LIMITS,
+  )
+  let lastTurn: Promise<unknown> = Promise.resolve()
+  let cancelIdle = () => {}
+  let closing: Promise<void> | undefined
+
+  return {
+    async insert(given, isGone) {
+      refuseWhenClosed()
+      return (await inserts.add({ pet: readNewPet(given), now: 0 }, isGone)).pet
+    },
+    async insertOnce(given, once, now, isGone) {
+      refuseWhenClosed()
+      const insert = { pet: readNewPet(given), once: readOnce(once), now }
+      // What is in use is durable.
+      return document.data.findOnce(once, now) ?? inserts.add(insert, isGone)
+    },
+    find: id => document.data.find(id),
+    list: filter => document.data.list(filter),
+    dump: () => document.data.dump(),
+    async restore(snapshot) {
+      refuseWhenClosed()
+      const restored = createPetIndex(readSnapshot(snapshot))
+      await inTurn(() => files.replace(restored))
+    },
+    async seed(content, options) {
+      refuseWhenClosed()
+      const seeded = createPetIndex(await snapshotOf(readContent(content), options))
+      return inTurn(async () => {
+        if (document.data.nextId() > 1) return false
+        await files.replace(seeded)
+        return true
+      })
+    },
+    async ping() {
+      refuseWhenClosed()
+      files.refuseUnusable()
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  /** Changes to the files take turns; reads do not. */
+  function inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = lastTurn.then(task)
+    lastTurn = turn.catch(() => {})
+    return turn
+  }
+
+  /** Writes a batch, and makes it visible once it is durable. An insert whose key is in use inserts nothing. */
+  async function commit(inserts: readonly Insert[]): Promise<readonly InsertedOnce[]> {
+    const index = document.data
+    // Decided once: while keys are added, others expire, and what was not written may not be stored.
+    const known = inserts.map(({ once, now }) => once && index.findOnce(once, now))
+    const fresh = inserts.filter((_, at) => !known[at])
+    if (fresh.length === 0) return known as InsertedOnce[]
+    await files.append(linesOf(fresh, index.nextId()))
+    compactLater()
+    return inserts.map(
+      ({ pet, once, now }, at) =>
+        known[at] ??
+        (once
+          ? index.insertOnce(pet, once, now)
+          : { pet: index.insert(pet), fingerprint: '', replayed: false }),
+    )
+  }
+
+  /** After the batch, before the next one. */
+  function compactLater(): void {
+    cancelIdle()
+    cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')))
+    void inTurn(() => files.compact('busy'))
+  }
+
+  function close(): Promise<void> {
+    closing ??= inserts.idle().then(() =>
+      inTurn(() => {
+        cancelIdle()
+        return files.close()
+      }),
+    )
+    return closing
+  }
+
+  function refuseWhenClosed(): void {
+    if (closing) throw new JsonFileError(path, 'is closed')
+  }
+}
+
+/** In characters: bounds the time that serializing a batch blocks the process, and its text. */
+const LIMITS = {
+  name: 'json-file.insert',
+  items: Number.POSITIVE_INFINITY,
+  size: 1_048_576,
+  sizeOf: ({ pet, once }: Insert) => pet.name.length + (once ? 300 : 100),
+}
+
+function linesOf(inserts: readonly Insert[], firstId: number): string {
+  if (firstId + inserts.length > Number.MAX_SAFE_INTEGER) throw new RangeError('No id is left')
+  const lineOf = ({ pet, once }: Insert, at: number) => {
+    const petId = firstId + at
+    const line = `${petToJson(toPet(petId, pet))}\n`
+    return once ? `${line}${keyToJson({ ...once, petId })}\n` : line
+  }
+  return inserts.map(lineOf).join('')
+}

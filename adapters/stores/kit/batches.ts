@@ -1,0 +1,215 @@
+import { channel } from 'node:diagnostics_channel'
+import { callerGone } from '../../../src/errors.js'
+import type { IsGone } from '../../../src/ports.js'
+
+/** Groups items: while one batch is in progress, new items form the next one. */
+export interface Batches<Item, Answer> {
+  /**
+   * Whether the next item is to be run at once instead of being added: its caller seems to be the only
+   * one, and a turn of the event loop costs a tenth of a synchronous insert. Items that follow each other
+   * without a microtask in between share a batch nevertheless.
+   */
+  mayGoFirst(): boolean
+  /** @param isGone drops the item if it is true when the batch of the item is formed */
+  add(item: Item, isGone?: IsGone): Promise<Answer>
+  /** Resolves when no item is left. */
+  idle(): Promise<void>
+}
+
+export interface BatchLimits<Item> {
+  readonly items: number
+  /** The total size of a batch; a single item may exceed it. */
+  readonly size: number
+  readonly sizeOf: (item: Item) => number
+  /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
+  readonly name: string
+  /** Bounds every wait; by default, items wait for as long as it takes. */
+  readonly queue?: QueueLimits
+}
+
+/** How long and how many items may wait. */
+export interface QueueLimits {
+  /** From arrival on. An item that is not in a batch by then never will be. */
+  readonly timeoutMs: number
+  readonly items: number
+  /** What an item is rejected with when its time is over. */
+  readonly late: () => Error
+  /** What an item is rejected with when too many wait. */
+  readonly full: () => Error
+}
+
+/** A batch has ended. */
+export interface BatchMessage {
+  readonly name: string
+  readonly items: number
+  /** How many items were left to wait for the next batch when this one began. */
+  readonly left: number
+  /** How long its oldest item had waited, and how long the batch took, in ms. */
+  readonly waitMs: number
+  readonly ms: number
+}
+
+const BATCHES = channel('animal-adoption-store.batch')
+
+/** An item of a batch in progress, to be settled once. */
+export interface Waiting<Item, Answer> {
+  readonly item: Item
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+  /** When it arrived, in ms of `performance.now`; 0 while nobody asks. */
+  readonly since: number
+  readonly isGone: IsGone | undefined
+  /** It was rejected, because its time was over or its caller had gone. */
+  isDropped: boolean
+}
+
+/** @param run settles every item; if it throws or rejects, those left are rejected with its error */
+export function createBatches<Item, Answer>(
+  run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
+  limits: BatchLimits<Item>,
+): Batches<Item, Answer> {
+  const { queue } = limits
+  let waiting: Waiting<Item, Answer>[] = []
+  let sent: readonly Waiting<Item, Answer>[] = []
+  let working: Promise<void> | undefined
+  /** How many items may go first between two turns of the event loop, and how many of them are left. */
+  let trust = 0
+  let first = 0
+  /** Whether a microtask has passed since an item went first. */
+  let isNextRow = true
+  let timer: NodeJS.Timeout | undefined
+
+  return {
+    mayGoFirst() {
+      if (first === 0 || !isNextRow || working) return false
+      // Somebody measures what waits.
+      if (BATCHES.hasSubscribers) return false
+      first--
+      isNextRow = false
+      MICROTASK.then(endRow)
+      return true
+    },
+    add: (item, isGone) =>
+      new Promise((resolve, reject) => {
+        if (queue && waiting.length >= queue.items) throw queue.full()
+        const since = queue || BATCHES.hasSubscribers ? performance.now() : 0
+        waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
+        // The batch in progress may hang, with no item left that its timer would fire for.
+        if (queue && sent.length > 0) timer ??= setTimeout(rejectLate, queue.timeoutMs, queue)
+        working ??= work()
+      }),
+    idle: async () => working,
+  }
+
+  function endRow(): void {
+    isNextRow = true
+  }
+
+  async function work(): Promise<void> {
+    while (waiting.length > 0) {
+      // Callers of the previous batch are about to add their next items.
+      await new Promise(setImmediate)
+      sent = stillWaited(takeBatch())
+      if (sent.length === 0) continue
+      const start = BATCHES.hasSubscribers ? performance.now() : 0
+      const left = waiting.length
+      const settled = settle(sent)
+      trust = settled || sent.length > 1 ? 0 : Math.min(Math.max(1, 2 * trust), MOST_TRUST)
+      first = trust
+      // No pause otherwise: a lone caller, who comes back now, can go first.
+      if (settled) {
+        if (queue) timer ??= setTimeout(rejectLate, queue.timeoutMs, queue)
+        await settled
+      }
+      if (start > 0) publish(sent, start, left)
+      sent = []
+    }
+    working = undefined
+    clearTimeout(timer)
+    timer = undefined
+  }
+
+  async function rejectLate({
+    timeoutMs,
+    late,
+  }: Pick<QueueLimits, 'timeoutMs' | 'late'>): Promise<void> {
+    // If this process was busy, an answer may lie there unread: two turns of the loop read it.
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    const end = performance.now() - timeoutMs
+    const isLate = ({ since }: Waiting<Item, Answer>) => since <= end
+    for (const one of [...sent, ...waiting].filter(isLate)) drop(one, late())
+    waiting = waiting.filter(one => !isLate(one))
+    // Those of the batch in progress that are not late yet, then those that wait: oldest first.
+    const next = [...sent, ...waiting].find(one => !isLate(one))
+    // Meanwhile `work` may have ended, and the next item started a timer.
+    clearTimeout(timer)
+    timer = next && setTimeout(rejectLate, Math.ceil(next.since - end), { timeoutMs, late })
+  }
+
+  function settle(batch: readonly Waiting<Item, Answer>[]): Promise<void> | void {
+    const rejectAll = (error: unknown) => {
+      for (const { reject } of batch) reject(error)
+    }
+    try {
+      return run(batch)?.catch(rejectAll)
+    } catch (error) {
+      rejectAll(error)
+    }
+  }
+
+  function publish(batch: readonly Waiting<Item, Answer>[], start: number, left: number): void {
+    const { since } = batch[0] as Waiting<Item, Answer>
+    const times = { waitMs: since === 0 ? 0 : start - since, ms: performance.now() - start }
+    const message: BatchMessage = { name: limits.name, items: batch.length, left, ...times }
+    BATCHES.publish(message)
+  }
+
+  function takeBatch(): Waiting<Item, Answer>[] {
+    let count = 0
+    let size = 0
+    for (const { item } of waiting) {
+      size += limits.sizeOf(item)
+      if (count === limits.items || (count > 0 && size > limits.size)) break
+      count++
+    }
+    const batch = waiting.slice(0, count)
+    waiting = waiting.slice(count)
+    return batch
+  }
+}
+
+const MICROTASK = Promise.resolve()
+
+/**
+ * Trust doubles with each turn of the event loop in which a lone caller was the only one, and ends when it
+ * was not: a request that arrives apart from the others costs them two commits.
+ */
+const MOST_TRUST = 64
+
+/** Those of a batch that somebody still waits for. Drops those whose callers have gone. */
+export function stillWaited<Item, Answer>(
+  batch: readonly Waiting<Item, Answer>[],
+): readonly Waiting<Item, Answer>[] {
+  for (const one of batch) if (!one.isDropped && one.isGone?.()) drop(one, callerGone())
+  return batch.some(isDropped) ? batch.filter(one => !isDropped(one)) : batch
+}
+
+function drop<Item, Answer>(one: Waiting<Item, Answer>, error: Error): void {
+  one.isDropped = true
+  one.reject(error)
+}
+
+function isDropped(one: { readonly isDropped: boolean }): boolean {
+  return one.isDropped
+}
+
+/** A `run` that answers a whole batch at once, with one answer per item, in order. */
+export function answerAll<Item, Answer>(
+  answer: (items: readonly Item[]) => Promise<readonly Answer[]>,
+): (batch: readonly Waiting<Item, Answer>[]) => Promise<void> {
+  return async batch => {
+    const answers = await answer(batch.map(({ item }) => item))
+    for (const [at, { resolve }] of batch.entries()) resolve(answers[at] as Answer)
+  }
+}

@@ -1,0 +1,165 @@
+import { constants } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Awaitable } from '../../../src/lib/async.js'
+import type { Disk, FileStats } from './disk.js'
+
+/** The calls that finding a file needs. */
+export type FileCalls = Pick<Disk, 'stat' | 'lstat' | 'access' | 'realpath'>
+
+/** Makes the error of a reason such as 'is a folder; name a file in it'. */
+type Refuse = (reason: string, options?: ErrorOptions) => Error
+
+/**
+ * The real path of a file that may not exist yet, so that all its names share what lies beside it.
+ *
+ * @throws what `refuse` makes when there can be no such file
+ */
+export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse): Promise<string> {
+  const real = await ifPresent(disk.realpath(path)).catch(cause => {
+    throw cause.code === 'ELOOP' ? refuse(LOOP, { cause }) : cause
+  })
+  if (real !== undefined) return real
+  if (await ifPresent(disk.lstat(path))) {
+    // Another process may have created it meanwhile.
+    if (await ifPresent(disk.realpath(path))) return realPathOf(disk, path, refuse)
+    throw refuse('is a symbolic link to a missing file; remove the link')
+  }
+  const folder = await ifPresent(disk.realpath(dirname(path)))
+  if (folder !== undefined) return join(folder, basename(path))
+  const missing = `${dirname(path)} does not exist; create that folder first`
+  throw refuse(`cannot be created: ${missing}`)
+}
+
+/** @throws what `refuse` makes when an existing file cannot be read, written and replaced */
+export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refuse): Promise<void> {
+  const stats = await ifPresent(disk.stat(real, { bigint: true }))
+  if (!stats) return
+  if (stats.isDirectory()) throw refuse('is a folder; name a file in it')
+  if (!stats.isFile()) throw refuse('is not a regular file')
+  if (stats.nlink > 1n) {
+    throw refuse(
+      `has ${stats.nlink} hard links, of which only one could be updated; use a copy of it`,
+    )
+  }
+  await disk.access(real, constants.R_OK | constants.W_OK).catch(cause => {
+    throw refuse('must be readable and writable; change its permissions', { cause })
+  })
+}
+
+/** What is wrong with a path that stat answers with ELOOP. */
+export const LOOP = 'is in a loop of symbolic links; remove the link'
+export const MOUNTED = 'is mounted by itself and cannot be replaced; mount its folder instead'
+/** The reason why a file is not used: what is written to it would be gone with this process. */
+export const MOVED = 'was moved, removed or replaced while open; put it back, or restart'
+
+/** What tells files of one machine apart, as `stat` gives it. */
+interface FileId {
+  readonly dev: number | bigint
+  readonly ino: number | bigint
+}
+
+export function isSameFile(found: FileId | undefined, known: FileId): boolean {
+  return found?.ino === known.ino && found.dev === known.dev
+}
+
+/** The answer, or undefined when there is no such file. */
+export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
+  return call.catch(error => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  })
+}
+
+/** How to replace a file. */
+export interface Replacement {
+  /** The path of the new file until it is complete, in the same file system. */
+  readonly temporary: string
+  /**
+   * `wx` refuses a temporary file that exists, which makes it a lock.
+   * @default 'w'
+   */
+  readonly flags?: 'w' | 'wx'
+  /**
+   * The mode of a file that replaces none.
+   * @default 0o666, less the umask
+   */
+  readonly mode?: number
+  /** Is asked once the temporary file exists. */
+  readonly content: () => Awaitable<Iterable<string | Uint8Array>>
+  /** If it rejects, the file stays as it is. */
+  readonly beforeRename?: () => Promise<void>
+}
+
+/**
+ * Replaces a file in one step, so that readers and a crash find the old content or the new one. The new
+ * file is synced, and has the owner and mode of the old one; its name is durable after `syncFolder`.
+ *
+ * @returns the new file; a call that rejects has changed nothing
+ */
+export async function replaceFile(
+  disk: Disk,
+  path: string,
+  { temporary, flags = 'w', mode, content, beforeRename }: Replacement,
+): Promise<FileStats> {
+  const file = await disk.open(temporary, flags, mode)
+  try {
+    const written = await write(disk, file, path, content).finally(() => disk.close(file))
+    await beforeRename?.()
+    await disk.rename(temporary, path).catch(error => {
+      // A call that fails may have done its work.
+      const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+      if (!isSameFile(found, written)) throw error
+    })
+    return written
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => {})
+    throw error
+  }
+}
+
+async function write(
+  disk: Disk,
+  file: number,
+  path: string,
+  content: Replacement['content'],
+): Promise<FileStats> {
+  await keepOwner(disk, file, path)
+  let position = 0
+  for (const piece of await content()) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    for (let done = 0; done < bytes.length; ) {
+      const left = bytes.length - done
+      done += (await disk.write(file, bytes, done, left, position + done)).bytesWritten
+    }
+    position += bytes.length
+  }
+  await disk.fsync(file)
+  return disk.fstat(file, { bigint: true })
+}
+
+/**
+ * Gives a new file the mode and owner of another, if that exists. Only root can give a file away; for any
+ * other process the file stays its own.
+ */
+export async function keepOwner(disk: Disk, file: number, path: string): Promise<void> {
+  const like = await ifPresent(disk.stat(path, { bigint: true }))
+  if (!like) return
+  const { uid, gid } = await disk.fstat(file, { bigint: true })
+  if (uid !== like.uid || gid !== like.gid) {
+    await disk.fchown(file, Number(like.uid), Number(like.gid)).catch(error => {
+      if (error.code !== 'EPERM') throw error
+    })
+  }
+  await disk.fchmod(file, Number(like.mode) & 0o7777)
+}
+
+/** Makes a created, renamed or removed name durable. Windows has no such call. */
+export async function syncFolder(disk: Disk, path: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const folder = await disk.open(dirname(path), 'r')
+  try {
+    await disk.fsync(folder)
+  } finally {
+    await disk.close(folder)
+  }
+}

@@ -1,0 +1,156 @@
+import { toPet } from '../../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
+import type { InsertedOnce, Once, PetFilter, PetSnapshot, UsedKey } from '../../../src/ports.js'
+import { createUsedKeys } from './used-keys.js'
+
+/** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */
+export interface PetIndex {
+  /** Above every id ever assigned. */
+  nextId(): number
+  /**
+   * @param id at least `nextId`, which is the default, and below 2 ** 53 - 1
+   * @throws RangeError
+   */
+  insert(pet: NewPet, id?: number): Pet
+  /** What a key in use stored. */
+  findOnce(once: Once, now: number): InsertedOnce | undefined
+  /** Inserts a pet with its key, which must not be in use. */
+  insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
+  /** Notes which pet a key stored. Ignored if that pet is missing. */
+  use(used: UsedKey): void
+  find(id: number): Pet | undefined
+  /** A frozen array of frozen pets. A first page stays the same array until it changes. */
+  list(filter: PetFilter): readonly Pet[]
+  dump(): PetSnapshot
+}
+
+/** The pets of dumps: frozen, checked and in order, so that an index can share them. */
+const DUMPED = new WeakSet<readonly Pet[]>()
+
+/** @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status */
+export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
+  let nextId = 1
+  // Spread, because V8 takes 80 times as long to slice a frozen array.
+  const all = createShelf(DUMPED.has(snapshot.pets) ? [...snapshot.pets] : admitAll(snapshot.pets))
+  nextId = Math.max(nextId, (all.pets.at(-1)?.id ?? 0) + 1)
+  const byStatus = new Map(PET_STATUSES.map(status => [status, createShelf([])]))
+  for (const pet of all.pets) if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
+  if (!(snapshot.nextId >= nextId && Number.isSafeInteger(snapshot.nextId))) {
+    throw new RangeError(
+      `Expected \`nextId\` to be a safe integer above ${nextId - 1}, got ${snapshot.nextId}`,
+    )
+  }
+  nextId = snapshot.nextId
+  const keys = createUsedKeys()
+  for (const used of snapshot.idempotencyKeys ?? []) use(used)
+
+  return {
+    nextId: () => nextId,
+    insert,
+    findOnce(once, now) {
+      const used = keys.find(once, now)
+      if (!used) return undefined
+      return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
+    },
+    insertOnce(given, { scope, key, fingerprint, expiresAt }, now) {
+      const pet = insert(given)
+      keys.add({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
+      return { pet, fingerprint, replayed: false }
+    },
+    use,
+    find,
+    list({ limit, status, after }) {
+      return (status === undefined ? all : shelfOf(status)).page(limit, after)
+    },
+    dump() {
+      const pets = Object.freeze(all.pets.slice())
+      DUMPED.add(pets)
+      return keys.size() === 0
+        ? { pets, nextId }
+        : { pets, nextId, idempotencyKeys: [...keys.list()] }
+    },
+  }
+
+  function insert(given: NewPet, id = nextId): Pet {
+    const pet = admit(id, given)
+    all.pets.push(pet)
+    if (pet.status !== undefined) shelfOf(pet.status).pets.push(pet)
+    return pet
+  }
+
+  function use(used: UsedKey): void {
+    if (find(used.petId)) keys.add(used, Number.NEGATIVE_INFINITY)
+  }
+
+  function find(id: number): Pet | undefined {
+    const guess = all.pets[id - 1]
+    if (guess?.id === id) return guess
+    const pet = all.pets[positionAfter(all.pets, id - 1)]
+    return pet?.id === id ? pet : undefined
+  }
+
+  function admitAll(pets: readonly Pet[]): Pet[] {
+    return pets.toSorted((a, b) => a.id - b.id).map(pet => admit(pet.id, pet))
+  }
+
+  /** Freezes a copy, and moves `nextId` past it. */
+  function admit(id: number, given: NewPet): Pet {
+    const { status } = given
+    if (!(id >= nextId)) {
+      throw new RangeError(
+        `Expected each id once and in ascending order, got ${id} after ${nextId - 1}`,
+      )
+    }
+    if (!Number.isSafeInteger(id + 1)) {
+      throw new RangeError(`Expected an id below ${Number.MAX_SAFE_INTEGER}, got ${id}`)
+    }
+    if (status !== undefined && !PET_STATUSES.includes(status)) {
+      throw new RangeError(`Expected a status of ${PET_STATUSES.join(', ')}, got ${status}`)
+    }
+    nextId = id + 1
+    return Object.freeze(toPet(id, given))
+  }
+
+  function shelfOf(status: PetStatus): Shelf {
+    return byStatus.get(status) as Shelf
+  }
+}
+
+interface Shelf {
+  readonly pets: Pet[]
+  page(limit: number, after: number | undefined): readonly Pet[]
+}
+
+function createShelf(pets: Pet[]): Shelf {
+  const firstPages: (readonly Pet[])[] = []
+
+  return {
+    pets,
+    page(limit, after = 0) {
+      if (after > 0) {
+        const start = positionAfter(pets, after)
+        return Object.freeze(pets.slice(start, start + limit))
+      }
+      const kept = firstPages[limit]
+      if (kept?.length === Math.min(limit, pets.length)) return kept
+      const page = Object.freeze(pets.slice(0, limit))
+      firstPages[limit] = page
+      return page
+    },
+  }
+}
+
+/** The position of the first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
+function positionAfter(pets: readonly Pet[], id: number): number {
+  const guess = Math.min(id, pets.length)
+  if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess
+  let low = 0
+  let high = guess
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((pets[middle] as Pet).id <= id) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,63 @@
+import type { Pet } from '../../../src/pets/schema.js'
+import type { UsedKey } from '../../../src/pets/used-key.js'
+import type { PetSnapshot } from '../../../src/ports.js'
+
+/** The content of a storage at one instant, in parts, so that it need not fit into memory. */
+export interface PetStream {
+  readonly nextId: number
+  /** How many pets there are. */
+  readonly count: number
+  /** By ascending id. Read once, and before the keys. */
+  readonly pets: Parts<Pet>
+  /** Those of each scope in the order in which they were used. */
+  readonly idempotencyKeys: Parts<UsedKey>
+}
+
+export type Parts<T> = AsyncIterable<readonly T[]>
+
+/** Options of a restore that may take long. */
+export interface RestoreOptions {
+  /** Receives the number of pets read so far; none is visible before the end. */
+  readonly onProgress?: ((read: number) => void) | undefined
+}
+
+/** What can be read in parts. */
+export interface Streamable {
+  /** The content can be read until the promise that `read` returns has ended. */
+  stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
+}
+
+/** The parts of a snapshot. */
+export function streamOf({ pets, nextId, idempotencyKeys = [] }: PetSnapshot): PetStream {
+  return {
+    nextId,
+    count: pets.length,
+    pets: partsOf(pets),
+    idempotencyKeys: partsOf(idempotencyKeys),
+  }
+}
+
+export function isStream(content: PetSnapshot | PetStream): content is PetStream {
+  return Symbol.asyncIterator in content.pets
+}
+
+/** All of a stream, in memory. */
+export async function snapshotOf(
+  stream: PetStream,
+  { onProgress }: RestoreOptions = {},
+): Promise<PetSnapshot> {
+  const [pets, idempotencyKeys]: [Pet[], UsedKey[]] = [[], []]
+  for await (const part of stream.pets) {
+    pets.push(...part)
+    onProgress?.(pets.length)
+  }
+  for await (const part of stream.idempotencyKeys) idempotencyKeys.push(...part)
+  return { pets, nextId: stream.nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
+}
+
+async function* partsOf<T>(all: readonly T[]): Parts<T> {
+  for (let start = 0; start < all.length; start += PART) yield all.slice(start, start + PART)
+}
+
+/** How many pets or keys to read at a time. */
+export const PART = 500

@@ -1,0 +1,58 @@
+import type { Once, UsedKey } from '../../../src/ports.js'
+
+/** Idempotency keys in memory. */
+export interface UsedKeys {
+  /** What is known of a key that is in use. */
+  find(once: Pick<Once, 'scope' | 'key'>, now: number): Use | undefined
+  add(used: UsedKey, now: number): void
+  /** Those of each scope in the order in which they were used. */
+  list(): Iterable<UsedKey>
+  size(): number
+}
+
+export type Use = Omit<UsedKey, 'scope' | 'key'>
+
+/**
+ * Keeps keys in memory until they expire. There is no timer: expired keys are dropped while others
+ * are added, so no more than those of one lifetime are kept, plus `SWEEP_EVERY`.
+ */
+export function createUsedKeys(): UsedKeys {
+  const scopes = new Map<string, Map<string, Use>>()
+  let size = 0
+  let added = 0
+
+  return {
+    find({ scope, key }, now) {
+      const use = scopes.get(scope)?.get(key)
+      return use && now < use.expiresAt ? use : undefined
+    },
+    add({ scope, key, fingerprint, expiresAt, petId }, now) {
+      const keys = scopes.get(scope) ?? new Map<string, Use>()
+      scopes.set(scope, keys)
+      // Deleted first, so that the oldest keys stay in front.
+      if (!keys.delete(key)) size++
+      keys.set(key, { fingerprint, expiresAt, petId })
+      if (++added % SWEEP_EVERY === 0) sweep(now)
+    },
+    *list() {
+      for (const [scope, keys] of scopes) {
+        for (const [key, use] of keys) yield { scope, key, ...use }
+      }
+    },
+    size: () => size,
+  }
+
+  function sweep(now: number): void {
+    for (const [scope, keys] of scopes) {
+      for (const [key, { expiresAt }] of keys) {
+        if (now < expiresAt) break
+        keys.delete(key)
+        size--
+      }
+      if (keys.size === 0) scopes.delete(scope)
+    }
+  }
+}
+
+/** Not at every key: a Map steps over what was deleted in front, which takes time. */
+const SWEEP_EVERY = 1_000

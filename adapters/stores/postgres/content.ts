@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import type { Pet } from '../../../src/pets/schema.js'
+import type { UsedKey } from '../../../src/pets/used-key.js'
+import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
+import type { Database, Row, Run } from './pool.js'
+import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
+import { PET_COLUMNS } from './statements.js'
+
+/**
+ * All that a storage holds. Every call is one transaction, and large ones take their time.
+ *
+ * @param schema quoted
+ */
+export function createContent(database: Database, schema: string, timeoutMs: number) {
+  return {
+    read: <T>(use: (stream: PetStream) => Promise<T>): Promise<T> =>
+      database.transaction(async run => {
+        // One snapshot for all statements.
+        await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+        const [row] = await run(
+          `SELECT next::text AS next, (SELECT count(*)::text FROM ${schema}.pets) AS count
+            FROM ${schema}.pet_ids WHERE one = 1`,
+        )
+        const keys = `SELECT * FROM ${schema}.pet_keys ORDER BY pet, key`
+        return use({
+          nextId: Number(row.next),
+          count: Number(row.count),
+          pets: rowsOf(run, `SELECT ${PET_COLUMNS} FROM ${schema}.pets ORDER BY pets.id`, fromRow),
+          idempotencyKeys: rowsOf(run, keys, fromKeyRow),
+        })
+      }),
+    /** @param isFit receives the next id, and decides; its answer is returned */
+    replace: (
+      stream: PetStream,
+      { onProgress }: RestoreOptions,
+      isFit: (nextId: number) => boolean,
+    ): Promise<boolean> =>
+      database.transaction(async run => {
+        if (!isFit(await lockedNextId(run))) return false
+        await run(`DELETE FROM ${schema}.pet_keys`)
+        await run(`DELETE FROM ${schema}.pets`)
+        let written = 0
+        for await (const pets of stream.pets) {
+          await insertPets(run, pets)
+          written += pets.length
+          onProgress?.(written)
+        }
+        for await (const keys of stream.idempotencyKeys) await insertKeys(run, keys)
+        await run(`UPDATE ${schema}.pet_ids SET next = $1`, [stream.nextId])
+        return true
+      }),
+    async count(): Promise<number> {
+      const text = `SELECT count(*)::text AS count FROM ${schema}.pets`
+      const [row] = await database.transaction(run => run(text))
+      return Number(row.count)
+    },
+  }
+
+  /** Blocks inserts until the transaction ends. */
+  async function lockedNextId(run: Run): Promise<number> {
+    await run(`SET LOCAL lock_timeout = ${timeoutMs}`)
+    const [row] = await run(`SELECT next::text AS next FROM ${schema}.pet_ids FOR UPDATE`)
+    await run('SET LOCAL lock_timeout = 0')
+    return Number(row.next)
+  }
+
+  async function insertPets(run: Run, pets: readonly Pet[]): Promise<void> {
+    await run(
+      `INSERT INTO ${schema}.pets (name, category_id, status, id)
+        SELECT name::json, category_id, status, id
+        FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[])
+          AS pet (name, category_id, status, id)`,
+      [...columnsOf(pets.map(toRow)), pets.map(({ id }) => id)],
+    )
+  }
+
+  async function insertKeys(run: Run, used: readonly UsedKey[]): Promise<void> {
+    const keys = used.map(toKey)
+    await run(
+      `INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
+        SELECT *, $6::uuid
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::bigint[]) AS used`,
+      [
+        keys.map(({ scope }) => scope),
+        keys.map(({ key }) => key),
+        used.map(({ fingerprint }) => fingerprint),
+        used.map(({ expiresAt }) => expiresAt),
+        used.map(({ petId }) => petId),
+        randomUUID(),
+      ],
+    )
+  }
+}
+
+/** The rows of a statement in parts, within a transaction. */
+async function* rowsOf<T>(run: Run, text: string, read: (row: Row) => T) {
+  const cursor = `rows_${randomUUID().replaceAll('-', '')}`
+  await run(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`)
+  for (;;) {
+    const rows = await run(`FETCH ${PART} FROM ${cursor}`)
+    if (rows.length === 0) break
+    yield rows.map(read)
+  }
+  await run(`CLOSE ${cursor}`)
+}

@@ -1,0 +1,5 @@
+export type { RestoreOptions } from '../kit/pet-stream.js'
+export { PostgresError } from './failures.js'
+export { type PostgresOptions, postgresStorage } from './open.js'
+export type { PostgresClient, PostgresPool, PostgresQuery } from './pool.js'
+export type { Connections, PostgresStorage } from './storage.js'

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { Once } from '../../../src/pets/used-key.js'
+import type { InsertedOnce, IsGone } from '../../../src/ports.js'
+import { createBatches, type QueueLimits, stillWaited, type Waiting } from '../kit/batches.js'
+import { type KeyedInsert, onceEach } from '../kit/keyed-inserts.js'
+import { readNewPet, readOnce } from '../kit/parse-stored.js'
+import { isDuplicate, PostgresError } from './failures.js'
+import type { Database } from './pool.js'
+import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
+import type { Statements } from './statements.js'
+
+/**
+ * Inserts that wait together share a statement and its commit.
+ *
+ * @param writer a UUID unique to this storage
+ */
+export function createInserts(
+  database: Database,
+  statements: Statements,
+  writer: string,
+  queue: QueueLimits,
+) {
+  const limits = { ...LIMITS, queue }
+  const inserts = createBatches(insertBatch, {
+    ...limits,
+    name: 'postgres.insert',
+    sizeOf: ({ name }) => name.length,
+  })
+  const keyed = createBatches(onceEach(insertOnce), {
+    ...limits,
+    name: 'postgres.insert-once',
+    sizeOf: ({ pet }) => pet.name.length,
+  })
+  let lastBatch = 0
+
+  return {
+    async insert(pet: NewPet, isGone?: IsGone): Promise<Pet> {
+      const row = toRow(pet)
+      return fromRow({ ...row, id: await inserts.add(row, isGone) })
+    },
+    async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
+      return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now }, isGone)
+    },
+    /** Resolves when none is left. */
+    async idle(): Promise<void> {
+      await Promise.all([inserts.idle(), keyed.idle()])
+    },
+  }
+
+  async function insertBatch(batch: readonly Waiting<PetRow, number>[]): Promise<void> {
+    const number = ++lastBatch
+    let fixed: readonly Waiting<PetRow, number>[] | undefined
+    // Fixed when there is a connection: from then on the batch may be stored, and is sent again as it was.
+    const left = () => (fixed ??= stillWaited(batch))
+    const values = () => {
+      const rows = left().map(({ item }) => item)
+      return rows.length === 0 ? undefined : [...columnsOf(rows), writer, number]
+    }
+    let stored = await database.query(statements.insertBatch, values)
+    if (left().length === 0) return
+    if (stored.length === 0) stored = await database.query(statements.insertBatch, values)
+    if (stored.length === 0) throw new PostgresError('The outcome of the insert is unknown')
+    const first = Number(stored[0].first)
+    for (const [at, { resolve }] of left().entries()) resolve(first + at)
+  }
+
+  async function insertOnce(left: () => readonly KeyedInsert[]): Promise<readonly InsertedOnce[]> {
+    const batch = randomUUID()
+    const keyColumns = () => {
+      const keys = left().map(({ once }) => toKey(once))
+      return [keys.map(({ scope }) => scope), keys.map(({ key }) => key)]
+    }
+    const times = () => left().map(({ now }) => now)
+    const values = () => {
+      const inserts = left()
+      if (inserts.length === 0) return undefined
+      const fingerprints = inserts.map(({ once }) => once.fingerprint)
+      const ends = inserts.map(({ once }) => once.expiresAt)
+      const pets = columnsOf(inserts.map(({ pet }) => toRow(pet)))
+      return [...pets, ...keyColumns(), fingerprints, ends, times(), batch]
+    }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const rows = await database.query(statements.insertOnce, values)
+        if (left().length === 0) return []
+        const answers: InsertedOnce[] = []
+        for (const { n, fingerprint, replayed, ...row } of rows) {
+          answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
+        }
+        return answers
+      } catch (error) {
+        if (!isDuplicate(error) || attempt === ATTEMPTS) throw error
+        await database.query(statements.forget, [...keyColumns(), times()])
+      }
+    }
+  }
+}
+
+/** Of one batch, so that other processes get their turn. */
+const LIMITS = { items: 500, size: 1_048_576 }
+/** How often to send a batch whose keys another process uses at the same time. */
+const ATTEMPTS = 5

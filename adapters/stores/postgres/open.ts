@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto'
+import type { ConnectionOptions } from 'node:tls'
+import {
+  hasMethods,
+  isCount,
+  isString,
+  isTimeout,
+  OptionError,
+  type OptionsOf,
+  optional,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import { explain, PostgresError } from './failures.js'
+import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
+import { migrate } from './schema.js'
+import { createStatements } from './statements.js'
+import { createStorage, type PostgresStorage } from './storage.js'
+
+const POSTGRES_OPTIONS = {
+  /**
+   * `postgres://user:password@host:5432/database`; give this or `pool`.
+   * @default none
+   */
+  url: optional(isString),
+  /**
+   * A `pg.Pool` of the host, which stays open on `close`.
+   * @default none
+   */
+  pool: optional(typed<PostgresPool>(hasMethods('connect', 'on', 'off'))),
+  /**
+   * The schema of the tables, created if missing: lower-case letters, digits and `_`.
+   * @default 'adoption_store'
+   */
+  schema: withDefault(
+    typed<string>({
+      expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
+      accepts: value => typeof value === 'string' && /^[a-z][a-z0-9_]{0,62}$/.test(value),
+    }),
+    'adoption_store',
+  ),
+  /**
+   * The time limit of an operation from its arrival, in ms, retries included.
+   * @default 2_500
+   */
+  timeoutMs: withDefault(isTimeout, 2_500),
+  /**
+   * The maximum number of connections; with `url` only.
+   * @default 8
+   */
+  connections: withDefault(isCount, 8),
+  /**
+   * Lifetime of a connection, in ms, as the next one may lead elsewhere after a fail-over; with `url` only.
+   * @default 300_000
+   */
+  // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
+  connectionLifetimeMs: withDefault(isTimeout, 300_000),
+  /**
+   * TLS as `pg` takes it: true, or options of `tls.connect` such as `ca`; with `url` only.
+   * @default what `sslmode` in the URL says, else no TLS
+   */
+  ssl: optional(
+    typed<boolean | ConnectionOptions>({
+      expected: 'true, false or TLS options',
+      accepts: value => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
+      secret: true,
+    }),
+  ),
+}
+export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
+
+/**
+ * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
+ * Opening connects, and creates or migrates the schema.
+ *
+ * @throws OptionError
+ * @throws PostgresError when the database cannot be used: one line that names the fix
+ */
+export async function postgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
+  const { schema: name, timeoutMs, ...rest } = settingsOf(POSTGRES_OPTIONS, options)
+  const schema = `"${name}"`
+  const { address, pool, closePool } = await openPool(rest, timeoutMs)
+  pool.on('error', ignore)
+  try {
+    const prepare = await inspect(pool, timeoutMs)
+    const database = createDatabase(pool, timeoutMs)
+    await migrate(database, schema)
+    const statements = createStatements(schema, prepare)
+    // A row is needed only while its batch may be retried.
+    const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
+    await database.query({ text }, [])
+    const connections = () => ({
+      open: pool.totalCount ?? 0,
+      idle: pool.idleCount ?? 0,
+      waiting: pool.waitingCount ?? 0,
+    })
+    const parts = { database, timeoutMs, schema, statements, connections, closePool }
+    return createStorage({ ...parts, writer: randomUUID() })
+  } catch (error) {
+    await closePool()
+    throw explain(error, address)
+  }
+}
+
+interface OpenPool {
+  /** The URL without user, password and parameters, for messages. */
+  readonly address: string
+  readonly pool: PostgresPool
+  readonly closePool: () => Promise<void>
+}
+
+type Access = Omit<SettingsOf<typeof POSTGRES_OPTIONS>, 'schema' | 'timeoutMs'>
+
+async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
+  const { url, pool: given, ssl, connections, connectionLifetimeMs } = options
+  if ((url === undefined) === (given === undefined)) {
+    const problem = { option: 'url', expected: 'an address, unless `pool` is given' }
+    throw new OptionError(problem, 'Expected either `url` or `pool`')
+  }
+  if (given) {
+    const closePool = async () => void given.off('error', ignore)
+    return { address: 'The database of `pool`', pool: given, closePool }
+  }
+  const address = addressOf(url as string)
+  const { Pool } = await loadClient()
+  const pool = new Pool({
+    connectionString: url,
+    ...(ssl !== undefined && { ssl }),
+    max: connections,
+    connectionTimeoutMillis: timeoutMs,
+    idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: connectionLifetimeMs / 1_000,
+    keepAlive: true,
+    // Idle connections do not keep the process alive.
+    allowExitOnIdle: true,
+    application_name: 'animal-adoption-store',
+    onConnect: client => configure(client, timeoutMs),
+  })
+  return { address, pool: pool as PostgresPool, closePool: () => pool.end() }
+}
+
+/** @throws OptionError without the URL in it: it may hold a password */
+export function addressOf(url: string): string {
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new OptionError({
+      option: 'url',
+      expected: 'like postgres://user:password@host:5432/database',
+    })
+  }
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
+}
+
+async function loadClient(): Promise<typeof import('pg')['default']> {
+  try {
+    return (await import('pg')).default
+  } catch (cause) {
+    throw new PostgresError('The package pg is not installed; run: npm install pg', { cause })
+  }
+}
+
+/** The backend's pid as `pg` received it on connecting; poolers make one up. */
+interface Identified {
+  readonly processID?: number | null
+}
+
+/**
+ * Makes the server give up first, and plan each prepared statement once: all of them are made for generic
+ * plans, and planning costs as much as the rows of a page. Not behind a pooler, where the settings would
+ * leak to others.
+ */
+async function configure(
+  client: Pick<PostgresClient, 'query'> & Identified,
+  timeoutMs: number,
+): Promise<void> {
+  const text = `SELECT set_config('statement_timeout', $1, false),
+    set_config('plan_cache_mode', 'force_generic_plan', false) WHERE pg_backend_pid() = $2`
+  await client.query({ text, values: [String(timeoutMs), client.processID] })
+}
+
+/**
+ * Resolves with whether the connection is direct, so that prepared statements persist.
+ *
+ * @throws PostgresError when the database is unsuitable
+ */
+function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {
+  return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
+    const { rows } = await client.query({
+      text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
+        current_setting('server_encoding') AS encoding`,
+      query_timeout: timeoutMs,
+    })
+    const [{ pid, replica, encoding }] = rows as [Record<string, unknown>]
+    if (replica) throw Object.assign(new Error('read-only replica'), { code: '25006' })
+    if (encoding !== 'UTF8') {
+      throw new PostgresError(
+        `The database has the encoding ${encoding}; create one with: createdb -E UTF8 -T template0`,
+      )
+    }
+    return client.processID === pid
+  })
+}
+
+/** Idle connections break when the server restarts; the pool replaces them. */
+function ignore(): void {}

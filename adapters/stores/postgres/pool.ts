@@ -1,0 +1,147 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { inTime } from '../kit/time-limit.js'
+import { isRefused, noAnswer, PostgresError } from './failures.js'
+
+/** A query as `pg` takes it. */
+export interface PostgresQuery {
+  readonly text: string
+  readonly values?: unknown[]
+  /** Names a prepared statement. */
+  readonly name?: string
+  /** The time limit, in ms, after which `pg` drops the connection. */
+  readonly query_timeout?: number
+}
+
+/** The subset of a `pg` client in use. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<{ readonly rows: readonly Row[] }>
+  release(error?: Error | boolean): void
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
+}
+
+/** The subset of `pg.Pool` in use. */
+export interface PostgresPool {
+  readonly totalCount?: number
+  readonly idleCount?: number
+  readonly waitingCount?: number
+  connect(): Promise<PostgresClient>
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: its columns depend on the statement
+export type Row = any
+
+/** A constant statement, with its name if it is prepared. */
+export interface Statement {
+  readonly text: string
+  readonly name?: string
+}
+
+/** Values that are asked for when there is a connection; undefined if nothing is to be sent any more. */
+export type LateValues = () => unknown[] | undefined
+
+/** Runs a statement within a transaction. */
+export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
+
+/** A pool whose calls all end in bounded time. */
+export interface Database {
+  /**
+   * Retries while the server is unavailable, so the statement must be idempotent, and late values must be
+   * the same each time. No rows if nothing was sent.
+   */
+  query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]>
+  /** A single attempt. */
+  queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
+  /** Commits when the task resolves, rolls back when it rejects. */
+  transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
+}
+
+/** In ms, for dumps and restores of large tables. */
+const LONGEST_TRANSACTION = 600_000
+const FIRST_PAUSE = 20
+const LONGEST_PAUSE = 320
+
+export function createDatabase(pool: PostgresPool, timeoutMs: number): Database {
+  return {
+    queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
+    async query(statement, values) {
+      const end = performance.now() + timeoutMs
+      let reason: unknown
+      for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
+        try {
+          return await send(statement, values, end)
+        } catch (error) {
+          // What the server said before tells more than that the last attempt had too little time.
+          if (reason === undefined || !(error instanceof PostgresError)) reason = error
+          if (isRefused(error) || performance.now() + wait > end) throw reason
+          await pause(wait)
+        }
+      }
+    },
+    transaction: task =>
+      withClient(pool, timeoutMs, async client => {
+        const run: Run = async (text, values = []) =>
+          (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
+        // Whatever the database has by default: several processes may migrate at a time.
+        await run('BEGIN ISOLATION LEVEL READ COMMITTED')
+        await run(`SET LOCAL statement_timeout = ${LONGEST_TRANSACTION}`)
+        const result = await task(run)
+        await run('COMMIT')
+        return result
+      }),
+  }
+
+  /** @param end when the time is over, in ms of `performance.now` */
+  function send(
+    statement: Statement,
+    given: unknown[] | LateValues,
+    end: number,
+  ): Promise<readonly Row[]> {
+    const before = <T>(answer: Promise<T>) =>
+      inTime(end - performance.now(), answer, () => noAnswer(timeoutMs))
+    return withClient(
+      pool,
+      timeoutMs,
+      async client => {
+        const values = typeof given === 'function' ? given() : given
+        if (!values) return []
+        return (await before(client.query({ ...statement, values }))).rows
+      },
+      before,
+    )
+  }
+}
+
+/**
+ * Lends a connection. After a failure it is dropped, which rolls back even if it hangs.
+ *
+ * @param before limits the wait for it, which the pool of a host may not do
+ */
+export async function withClient<T>(
+  pool: PostgresPool,
+  timeoutMs: number,
+  task: (client: PostgresClient) => Promise<T>,
+  before = <C>(answer: Promise<C>) => inTime(timeoutMs, answer, () => noAnswer(timeoutMs)),
+): Promise<T> {
+  const connecting = pool.connect()
+  const client = await before(connecting).catch(error => {
+    // A connection that comes later goes back unused.
+    connecting.then(late => late.release(), ignore)
+    throw error
+  })
+  // A broken connection emits `error` in addition to rejecting its statement.
+  client.on('error', ignore)
+  try {
+    const result = await task(client)
+    client.off('error', ignore)
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,51 @@
+import { type Int64, readInt64 } from '../../../src/lib/int64.js'
+import { toPet } from '../../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { Once, UsedKey } from '../../../src/pets/used-key.js'
+import { readNewPet } from '../kit/parse-stored.js'
+import type { Row } from './pool.js'
+
+/** A new pet as statement parameters. */
+export interface PetRow {
+  /** A JSON string. */
+  readonly name: string
+  readonly category_id: string
+  readonly status: string | null
+}
+
+/** @throws TypeError naming the field that the database would reject, and the whole batch with it */
+export function toRow(given: NewPet): PetRow {
+  const { name, categoryId, status } = readNewPet(given)
+  return { name: JSON.stringify(name), category_id: String(categoryId), status: status ?? null }
+}
+
+/** Names, categories and statuses. */
+export function columnsOf(rows: readonly PetRow[]) {
+  return [
+    rows.map(row => row.name),
+    rows.map(row => row.category_id),
+    rows.map(row => row.status),
+  ] as const
+}
+
+/** A name of a create as statement parameters: JSON strings, which hold every character. */
+export function toKey({ scope, key }: Pick<Once, 'scope' | 'key'>) {
+  return { scope: JSON.stringify(scope), key: JSON.stringify(key) }
+}
+
+export function fromKeyRow({ scope, key, fingerprint, expires, pet }: Row): UsedKey {
+  return {
+    scope: JSON.parse(scope),
+    key: JSON.parse(key),
+    fingerprint,
+    expiresAt: Number(expires),
+    petId: Number(pet),
+  }
+}
+
+/** Frozen, because callers may share the result. */
+export function fromRow({ id, name, category_id, status }: Row): Pet {
+  const categoryId = readInt64(category_id) as Int64
+  const given = { name: JSON.parse(name), categoryId, status: status ?? undefined }
+  return Object.freeze(toPet(Number(id), given))
+}

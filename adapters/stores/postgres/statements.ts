@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
+import type { Statement } from './pool.js'
+
+export type Statements = ReturnType<typeof createStatements>
+
+/**
+ * @param schema quoted
+ * @param prepare false behind a pooler in transaction mode, where prepared statements get lost
+ */
+export function createStatements(schema: string, prepare: boolean) {
+  // Named after the text, so that versions of this package can share a connection.
+  const statement = (text: string): Statement =>
+    prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
+  const list = (filter: string) =>
+    statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets
+      WHERE ${filter} id > $1::bigint ORDER BY pets.id LIMIT $2::int`)
+  // A literal status, so that generic plans can use its partial index.
+  const listsByStatus = Object.fromEntries(
+    PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)]),
+  ) as Record<PetStatus, Statement>
+
+  return {
+    insertBatch: statement(insertBatch(schema)),
+    insertOnce: statement(insertOnce(schema)),
+    /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
+    forget: statement(`DELETE FROM ${schema}.pet_keys AS k
+      USING unnest($1::text[], $2::text[], $3::float8[]) AS given (scope, key, now)
+      WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
+        OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`),
+    /** $1 id. */
+    find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = $1::bigint`),
+    /** $1 list after this id, $2 limit. */
+    list: { all: list(''), ...listsByStatus },
+    /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
+    ping: {
+      text: `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
+        ON CONFLICT (writer) DO UPDATE SET seen = now()
+        RETURNING left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline`,
+    },
+  }
+}
+
+/** As text, which no type parser of the host can change. */
+export const PET_COLUMNS =
+  'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
+
+/**
+ * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 batch number. Returns the first id, or no row if
+ * an earlier attempt was committing at the same time: then send it again.
+ *
+ * Locks the counter and takes ids from it, unless an earlier attempt stored this batch. No other batch
+ * gets ids before the commit, so a client that pages with `after` misses none.
+ */
+function insertBatch(schema: string): string {
+  return `WITH counter AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+    turn AS (
+      INSERT INTO ${schema}.pet_writers AS w (writer, batch, first)
+      SELECT $4::uuid, $5::bigint, next FROM counter
+      ON CONFLICT (writer) DO UPDATE
+      SET batch = excluded.batch, first = excluded.first, seen = now() WHERE w.batch < excluded.batch
+      RETURNING first),
+    moved AS (
+      UPDATE ${schema}.pet_ids SET next = turn.first + cardinality($1::text[])
+      FROM turn WHERE one = 1 RETURNING 1),
+    added AS (
+      INSERT INTO ${schema}.pets (id, name, category_id, status)
+      SELECT turn.first + n - 1, name::json, category_id, status
+      FROM turn, moved, unnest($1::text[], $2::bigint[], $3::text[])
+        WITH ORDINALITY AS pet (name, category_id, status, n)
+      RETURNING 1)
+    SELECT first::text AS first FROM turn
+    UNION ALL
+    SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND batch = $5::bigint`
+}
+
+/**
+ * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6 fingerprints,
+ * $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per insert, in any
+ * order. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and send it again.
+ *
+ * Inserts the pets whose key is not in use, with their keys. A key that another process used since this
+ * statement began is not visible to it, but violates the unique index, and nothing is inserted.
+ */
+function insertOnce(schema: string): string {
+  return `WITH given AS (
+      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::float8[], $8::float8[]) WITH ORDINALITY
+        AS given (name, category_id, status, scope, key, fingerprint, expires, now, n)),
+    known AS (
+      SELECT given.n, used.fingerprint, used.batch, pets.*
+      FROM given
+      CROSS JOIN LATERAL (
+        SELECT * FROM ${schema}.pet_keys AS k
+        WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND k.expires > given.now
+        LIMIT 1) AS used
+      JOIN ${schema}.pets ON pets.id = used.pet),
+    counter AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
+    fresh AS (
+      SELECT given.*, counter.next + row_number() OVER (ORDER BY given.n) - 1 AS id
+      FROM counter, given WHERE NOT EXISTS (SELECT FROM known WHERE known.n = given.n)),
+    moved AS (
+      UPDATE ${schema}.pet_ids SET next = last.id + 1
+      FROM (SELECT max(id) AS id FROM fresh) AS last WHERE one = 1 AND last.id IS NOT NULL),
+    added AS (
+      INSERT INTO ${schema}.pets (id, name, category_id, status)
+      SELECT id, name::json, category_id, status FROM fresh),
+    used AS (
+      INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
+      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh),
+    -- More than come, and none that another process is deleting.
+    expired AS (
+      DELETE FROM ${schema}.pet_keys WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${schema}.pet_keys WHERE expires <= (SELECT min(now) FROM given)
+        ORDER BY expires LIMIT 2 * cardinality($1::text[]) FOR UPDATE SKIP LOCKED)))
+    -- A batch that is sent again finds its own keys: those are no replays.
+    SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
+      id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
+    UNION ALL
+    SELECT n::int, fingerprint, false, id::text, name, category_id::text, status FROM fresh`
+}

@@ -1,0 +1,126 @@
+import { storageOverloaded } from '../../../src/errors.js'
+import type { Pet } from '../../../src/pets/schema.js'
+import type { PetFilter, PetSnapshot } from '../../../src/ports.js'
+import { answerAll, createBatches } from '../kit/batches.js'
+import type { DurableStorage } from '../kit/durable-storage.js'
+import { readContent } from '../kit/parse-stored.js'
+import { type Streamable, snapshotOf } from '../kit/pet-stream.js'
+import { createContent } from './content.js'
+import { isReadOnly, noAnswer, PostgresError } from './failures.js'
+import { createInserts } from './insert-batches.js'
+import { readLists } from './lists.js'
+import type { Database } from './pool.js'
+import { fromRow } from './rows.js'
+import type { Statements } from './statements.js'
+
+/**
+ * `ping` resolves if a write commits, and so if an insert would: not on a read-only server, not while a
+ * synchronous standby is away, and not on a primary that another has replaced. `close` leaves a pool of
+ * the host open.
+ */
+export interface PostgresStorage extends DurableStorage, Streamable {
+  find(id: number): Promise<Pet | undefined>
+  list(filter: PetFilter): Promise<readonly Pet[]>
+  dump(): Promise<PetSnapshot>
+  count(): Promise<number>
+  /** The connections of the pool at this moment. */
+  connections(): Connections
+}
+
+export interface Connections {
+  readonly open: number
+  readonly idle: number
+  /** Calls that wait for one. */
+  readonly waiting: number
+}
+
+export interface StorageParts {
+  readonly database: Database
+  /** How long a call may take, from its arrival on. */
+  readonly timeoutMs: number
+  /** Quoted. */
+  readonly schema: string
+  readonly statements: Statements
+  /** A UUID unique to this storage. */
+  readonly writer: string
+  readonly connections: () => Connections
+  readonly closePool: () => Promise<void>
+}
+
+export function createStorage(parts: StorageParts): PostgresStorage {
+  const { database, timeoutMs, schema, statements, writer, connections, closePool } = parts
+  const late = () => noAnswer(timeoutMs)
+  const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
+  const inserts = createInserts(database, statements, writer, queue)
+  const lists = createBatches(
+    answerAll((filters: readonly PetFilter[]) => readLists(database, statements, filters)),
+    { ...LISTS, queue },
+  )
+  const content = createContent(database, schema, timeoutMs)
+  const ping = createPing(database, statements, writer)
+  let closing: Promise<void> | undefined
+
+  return {
+    insert: whenOpen(inserts.insert),
+    insertOnce: whenOpen(inserts.insertOnce),
+    find: whenOpen(async id => {
+      if (!Number.isSafeInteger(id)) return undefined
+      const [row] = await database.query(statements.find, [id])
+      return row && fromRow(row)
+    }),
+    list: whenOpen(filter => lists.add(filter)),
+    dump: whenOpen(() => content.read(snapshotOf)),
+    stream: read => whenOpen(() => content.read(read))(),
+    restore: whenOpen(async (snapshot, options = {}) => {
+      await content.replace(readContent(snapshot), options, () => true)
+    }),
+    seed: whenOpen(async (given, options = {}) =>
+      content.replace(readContent(given), options, nextId => nextId === 1),
+    ),
+    count: whenOpen(content.count),
+    ping: whenOpen(ping),
+    connections,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  function whenOpen<Given extends unknown[], T>(call: (...given: Given) => Promise<T>) {
+    return async (...given: Given): Promise<T> => {
+      if (closing) throw new PostgresError('The storage is closed')
+      return call(...given)
+    }
+  }
+
+  function close(): Promise<void> {
+    closing ??= Promise.all([inserts.idle(), lists.idle()]).then(closePool)
+    return closing
+  }
+}
+
+/** Commits a small write, and refuses the timeline of a primary that another has replaced. */
+function createPing(database: Database, { ping }: Statements, writer: string) {
+  let latest = 0
+  return async (): Promise<void> => {
+    const [row] = await database.queryOnce(ping, [writer]).catch(error => {
+      throw isReadOnly(error) ? new PostgresError('The database is read-only') : error
+    })
+    const timeline = Number.parseInt(row.timeline, 16)
+    if (timeline < latest) {
+      throw new PostgresError(
+        `This is an old primary: it is on timeline ${timeline}, and the database was on ${latest} already`,
+      )
+    }
+    latest = timeline
+  }
+}
+
+/** How many calls may wait for each kind of statement: about a second of work. */
+const QUEUE = 10_000
+
+/** Of one batch of lists, in rows, so that no list waits long for those before it. */
+const LISTS = {
+  name: 'postgres.list',
+  items: 64,
+  size: 5_000,
+  sizeOf: ({ limit }: PetFilter) => limit,
+}

@@ -1,0 +1,55 @@
+import { storageOverloaded } from '../../../src/errors.js'
+import type { Awaitable } from '../../../src/lib/async.js'
+import type { IsGone } from '../../../src/ports.js'
+import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../kit/batches.js'
+import type { Connection } from './connection.js'
+import { lockedFor, SqliteError } from './failures.js'
+
+export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
+  readonly timeoutMs: number
+  /** Stores some changes, all or none, and returns an answer for each. */
+  readonly apply: (changes: readonly Change[]) => readonly Answer[]
+}
+
+/** Changes of one kind. Those that wait at the same time are applied together. */
+export interface Changes<Change, Answer> {
+  /** Rejects if the lock did not become free within the time limit from the arrival of this change on. */
+  make(change: Change, isGone?: IsGone): Awaitable<Answer>
+  /** Waits for the changes in progress, then closes the connection. May be called again. */
+  close(): Promise<void>
+}
+
+export function createChanges<Change, Answer>(
+  connection: Connection,
+  { timeoutMs, apply, ...limits }: ChangeOptions<Change, Answer>,
+): Changes<Change, Answer> {
+  const { path } = connection
+  const late = () => lockedFor(path)
+  const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
+  const batches = createBatches(settle, { ...limits, queue })
+  let closing: Promise<void> | undefined
+  return {
+    make(change, isGone) {
+      if (closing) throw new SqliteError(path, 'is closed')
+      const answers = batches.mayGoFirst() && connection.attempt(() => apply([change]))
+      return answers ? (answers[0] as Answer) : batches.add(change, isGone)
+    },
+    close() {
+      closing ??= batches.idle().then(connection.close)
+      return closing
+    },
+  }
+
+  function settle(batch: readonly Waiting<Change, Answer>[]): Promise<void> | void {
+    return connection.run(applyAll, () => stillWaited(batch).length === 0)
+
+    function applyAll(): void {
+      const left = stillWaited(batch)
+      const answers = apply(left.map(({ item }) => item))
+      for (const [at, { resolve }] of left.entries()) resolve(answers[at] as Answer)
+    }
+  }
+}
+
+/** How many changes may wait. */
+const QUEUE = 10_000

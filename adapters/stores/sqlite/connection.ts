@@ -1,0 +1,224 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Awaitable } from '../../../src/lib/async.js'
+import { type Database, loadDriver, type Statement } from './driver.js'
+import { explain, isBusy, SqliteError } from './failures.js'
+import { LONGEST_WAL, locate, type Watch, watch } from './locate.js'
+import { prepareTables } from './schema.js'
+
+/**
+ * One open file. Its methods throw a SqliteError, also after `close` and once another file is at the path.
+ */
+export interface Connection {
+  readonly path: string
+  prepare(sql: string): Statement
+  /** Runs a task at once; undefined while another process holds the lock. */
+  attempt<T>(task: () => T): T | undefined
+  /**
+   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
+   * true, by default after the time limit.
+   */
+  run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T>
+  /** A part of a task that sees one state of the file. */
+  reading<T>(part: () => T): T
+  /** A part of a task that holds the lock: all of it is stored, or nothing. */
+  writing<T>(part: () => T): T
+  /**
+   * The same for a part that takes its time: it needs a connection of its own.
+   *
+   * @param mayBegin throws if the wait for the lock is to end
+   */
+  during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
+  /** From now on, commits survive a power cut. */
+  sync(): void
+  /** Throws if the file cannot be used. Other methods look at the file every 100 ms at most. */
+  look(): void
+  close(): void
+}
+
+export type TransactionKind = 'reading' | 'writing'
+
+export interface ConnectionOptions {
+  readonly timeoutMs: number
+  /** Whether a commit is synced, so that it survives a power cut too. */
+  readonly synced: boolean
+  /**
+   * Whether an empty file becomes a database.
+   * @default true
+   */
+  readonly create?: boolean
+}
+
+/**
+ * Opens a file for what `use` makes of the connection.
+ *
+ * @param use may be called again while another process holds the lock; if it throws, the file is closed
+ * @throws SqliteError in one line, for a file that cannot be used
+ */
+export async function connect<T>(
+  path: string,
+  options: ConnectionOptions,
+  use: (connection: Connection) => T,
+): Promise<T> {
+  const open = loadDriver(path)
+  let database: Database | undefined
+  let files: Watch | undefined
+  try {
+    const real = await locate(path)
+    const giveUp = deadline(options.timeoutMs)
+    return await untilFree(() => {
+      database ??= open(real)
+      files ??= watch(path, real)
+      // While this waited, the WAL may have become that of another file.
+      files.look(true)
+      prepareFile(database, path, options)
+      files.note()
+      return use(createConnection(path, database, options.timeoutMs, files))
+    }, giveUp)
+  } catch (error) {
+    database?.close()
+    const explained = explain(error, path)
+    if (explained instanceof SqliteError) throw explained
+    const reason = `cannot be opened: ${(error as Error).message}`
+    throw new SqliteError(path, reason, { cause: error })
+  }
+}
+
+function prepareFile(
+  database: Database,
+  path: string,
+  { synced, create }: ConnectionOptions,
+): void {
+  // SQLite would block the process while it waits for a lock; `run` does not.
+  database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
+  const { run } = transactionsOf(database)
+  prepareTables(database, path, task => run('writing', task), create)
+  if (synced && !database.prepare('SELECT 1 FROM pet_ids').get()) {
+    run('writing', () => database.exec('INSERT OR IGNORE INTO pet_ids VALUES (1, 1, 0)'))
+  }
+  database.exec(`PRAGMA cache_size = -${CACHE_KIB};
+    PRAGMA journal_size_limit = ${LONGEST_WAL};
+    PRAGMA trusted_schema = OFF`)
+}
+
+/** The most memory for pages of the file. */
+const CACHE_KIB = 16_384
+
+function createConnection(
+  path: string,
+  database: Database,
+  timeoutMs: number,
+  files: Watch,
+): Connection {
+  const transactions = transactionsOf(database)
+  let isClosed = false
+  return {
+    path,
+    prepare: sql => database.prepare(sql),
+    attempt(task) {
+      try {
+        return use(task, false)
+      } catch (error) {
+        if (isBusy(error)) return undefined
+        throw explain(error, path)
+      }
+    },
+    run,
+    reading: part => transactions.run('reading', part),
+    writing: part => transactions.run('writing', part),
+    async during(kind, mayBegin, part) {
+      const { begin, commit, undo } = transactions
+      await run(() => {
+        mayBegin()
+        begin[kind].run()
+      })
+      try {
+        const result = await part()
+        await run(() => commit.run())
+        return result
+      } catch (error) {
+        undo()
+        throw explain(error, path)
+      }
+    },
+    sync: () => void database.exec('PRAGMA synchronous = FULL'),
+    look: () => use(() => {}, true),
+    close() {
+      isClosed = true
+      database.close()
+    },
+  }
+
+  function run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T> {
+    try {
+      return use(task, false)
+    } catch (error) {
+      if (!isBusy(error)) throw explain(error, path)
+      return untilFree(() => use(task, true), giveUp ?? deadline(timeoutMs), error).catch(last => {
+        throw explain(last, path)
+      })
+    }
+  }
+
+  /** @param now looks at the file even if that was done a moment ago */
+  function use<T>(task: () => T, now: boolean): T {
+    if (isClosed) throw new SqliteError(path, 'is closed')
+    const hasLooked = files.look(now)
+    const result = task()
+    // The WAL may have grown.
+    if (hasLooked) files.note()
+    return result
+  }
+}
+
+/** Transactions: their parts are stored together, or not at all. */
+function transactionsOf(database: Database) {
+  const begin = {
+    reading: database.prepare('BEGIN'),
+    writing: database.prepare('BEGIN IMMEDIATE'),
+  }
+  const commit = database.prepare('COMMIT')
+  const rollback = database.prepare('ROLLBACK')
+  return { begin, commit, undo, run }
+
+  function run<T>(kind: TransactionKind, part: () => T): T {
+    begin[kind].run()
+    try {
+      const result = part()
+      commit.run()
+      return result
+    } catch (error) {
+      undo()
+      throw error
+    }
+  }
+
+  function undo(): void {
+    try {
+      rollback.run()
+    } catch {
+      // SQLite has rolled back by itself, as it does when the disk is full.
+    }
+  }
+}
+
+/** Repeats a task while another process holds the lock. */
+async function untilFree<T>(task: () => T, giveUp: () => boolean, first?: unknown): Promise<T> {
+  if (first !== undefined && giveUp()) throw first
+  for (let wait = first === undefined ? 0 : 1; ; wait = Math.min(wait + 1, LONGEST_WAIT)) {
+    if (wait > 0) await pause(wait)
+    try {
+      return task()
+    } catch (error) {
+      if (!isBusy(error) || giveUp()) throw error
+    }
+  }
+}
+
+/** In ms. Short, because a process that inserts all the time frees the lock for moments only. */
+const LONGEST_WAIT = 5
+
+function deadline(timeoutMs: number): () => boolean {
+  const end = performance.now() + timeoutMs
+  return () => performance.now() >= end
+}

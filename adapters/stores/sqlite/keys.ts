@@ -1,0 +1,47 @@
+import type { Once, UsedKey } from '../../../src/pets/used-key.js'
+import type { InsertedOnce } from '../../../src/ports.js'
+import type { Connection } from './connection.js'
+import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
+
+export type Keys = ReturnType<typeof createKeys>
+
+/** Idempotency keys. Every method is a part of a transaction. */
+export function createKeys({ prepare }: Connection) {
+  const join = 'pet_keys JOIN pets ON pets.id = pet_id'
+  const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}
+    WHERE scope = ? AND key = ? AND expires_at > ?`)
+  const use = prepare(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
+    VALUES (?, ?, ?, ?, ?)`)
+  const readPart = prepare(`SELECT place, scope, key, fingerprint, expires_at, pet_id FROM ${join}
+    WHERE place > ? ORDER BY place LIMIT ?`)
+  const removeAll = prepare('DELETE FROM pet_keys')
+  const dropExpired = prepare(`DELETE FROM pet_keys WHERE expires_at <= ? AND place IN
+    (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
+
+  return {
+    /** What a key in use stored. The key of a pet that somebody deleted is free. */
+    find({ scope, key }: Once, now: number): InsertedOnce | undefined {
+      const row = find.get(toText(scope), toText(key), now)
+      return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
+    },
+    use({ scope, key, fingerprint, expiresAt, petId }: UsedKey): void {
+      use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
+    },
+    /** In the order in which they were used, in parts of at most so many. */
+    *readParts(size: number): Iterable<readonly UsedKey[]> {
+      for (let rows = readPart.all(0, size); rows.length > 0; ) {
+        yield rows.map(row => ({
+          scope: fromText(row['scope']),
+          key: fromText(row['key']),
+          fingerprint: row['fingerprint'],
+          expiresAt: row['expires_at'],
+          petId: row['pet_id'],
+        }))
+        rows = readPart.all(rows.at(-1)?.['place'], size)
+      }
+    },
+    removeAll: () => void removeAll.run(),
+    /** Drops at most two, so that no insert waits for many, and more go than come. */
+    dropExpired: (now: number) => void dropExpired.run(now),
+  }
+}

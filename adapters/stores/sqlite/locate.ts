@@ -1,0 +1,108 @@
+import fs from 'node:fs'
+import { dirname } from 'node:path'
+import {
+  type FileCalls,
+  isSameFile,
+  MOUNTED,
+  MOVED,
+  realPathOf,
+  refuseUnusable,
+} from '../kit/durable-files.js'
+import { SqliteError } from './failures.js'
+
+/**
+ * The real path of a database, so that all its names share one WAL. The file is never opened here:
+ * closing it would free the locks that SQLite holds in this process (fcntl(2), record locks).
+ *
+ * @throws SqliteError when SQLite could not use it, or would lose something
+ */
+export async function locate(path: string): Promise<string> {
+  const refuse = (reason: string, options?: ErrorOptions) => new SqliteError(path, reason, options)
+  if (path === '' || path === ':memory:') {
+    throw refuse('is not a file; for animals in memory use memoryStorage()')
+  }
+  const real = await realPathOf(CALLS, path, refuse)
+  await refuseUnusable(CALLS, real, refuse)
+  // The WAL would be in another file system than the database.
+  if (deviceOf(real) !== deviceOf(dirname(real))) throw refuse(MOUNTED)
+  // SQLite would create an empty database and delete the WAL. The WAL is looked at first, as another
+  // process that creates both begins with the database.
+  if (sizeOf(`${real}-wal`) > 0 && sizeOf(real) === 0) {
+    throw refuse(`is missing, but ${path}-wal has its last animals; restore it beside that file`)
+  }
+  return real
+}
+
+/** Watches a database, its WAL and its shared memory: without one of them, others do not find the last animals. */
+export interface Watch {
+  /**
+   * Looks at the files, but every 100 ms at most, as that costs a tenth of an insert.
+   *
+   * @param now looks even if that was done a moment ago
+   * @returns whether it looked
+   * @throws SqliteError once a file was moved, replaced or cut
+   */
+  look(now: boolean): boolean
+  /** Notes which files are there. */
+  note(): void
+}
+
+/** @param real its real path */
+export function watch(path: string, real: string): Watch {
+  const known = new Map([['', fs.statSync(real)]])
+  let gone: string | undefined
+  let lookAt = 0
+
+  return {
+    look(now) {
+      const time = performance.now()
+      const looks = now || time >= lookAt
+      if (looks) {
+        lookAt = time + LOOK_EVERY
+        gone = [...known.keys()].find(end => !isInPlace(end))
+      }
+      if (gone !== undefined) throw new SqliteError(path + gone, MOVED)
+      return looks
+    },
+    note() {
+      for (const end of ['-wal', '-shm']) {
+        const found = fs.statSync(real + end, { throwIfNoEntry: false })
+        if (found && isSameFile(found, known.get(end) ?? found)) known.set(end, found)
+      }
+    },
+  }
+
+  function isInPlace(end: string): boolean {
+    const own = known.get(end) as fs.Stats
+    const found = fs.statSync(real + end, { throwIfNoEntry: false })
+    // SQLite cuts a longer WAL to that length when it starts over.
+    return (
+      isSameFile(found, own) &&
+      (end === '' || (found?.size ?? 0) >= Math.min(own.size, LONGEST_WAL))
+    )
+  }
+}
+
+/** The length in bytes that the WAL keeps when it starts over. */
+export const LONGEST_WAL = 64 * 1_048_576
+
+/** In ms. */
+const LOOK_EVERY = 100
+
+/** That of its folder, for a missing file. */
+function deviceOf(path: string): number {
+  return (fs.statSync(path, { throwIfNoEntry: false }) ?? fs.statSync(dirname(path))).dev
+}
+
+/** 0 for a missing file. */
+function sizeOf(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Synchronous inside: the first use of Node's threads takes longer than all of the opening. */
+const CALLS: FileCalls = {
+  stat: async (path, options) => fs.statSync(path, options),
+  lstat: async path => fs.lstatSync(path),
+  access: async (path, mode) => fs.accessSync(path, mode),
+  realpath: async path => fs.realpathSync(path),
+}

@@ -1,0 +1,173 @@
+import type { Awaitable } from '../../../src/lib/async.js'
+import {
+  isTimeout,
+  type OptionsOf,
+  settingsOf,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import type { Policy } from '../../../src/limits/plans.js'
+import { type Decision, decide, type Usage } from '../../../src/limits/windows-and-bans.js'
+import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
+import { memoryRateLimits } from '../memory.js'
+import { createChanges } from './changes.js'
+import { type Connection, connect } from './connection.js'
+import type { Row } from './driver.js'
+import { fromText, toText } from './rows.js'
+
+const RATE_LIMIT_OPTIONS = {
+  /**
+   * How long a request waits for the lock of another process, in ms, before this process counts by
+   * itself.
+   * @default 100
+   */
+  timeoutMs: withDefault(isTimeout, 100),
+}
+export interface SqliteRateLimitOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}
+
+export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
+  inspect(partition: string): Awaitable<Usage | undefined>
+  reset(partition?: string): Promise<void>
+  dump(): Promise<RateLimitSnapshot>
+  restore(snapshot: RateLimitSnapshot): Promise<void>
+  /**
+   * Resolves if the file can be read.
+   * @throws SqliteError
+   */
+  ping(): Promise<void>
+  /**
+   * Waits for the requests in progress, then frees the file; what else waits for a lock is refused. May be
+   * called again.
+   */
+  close(): Promise<void>
+}
+
+/**
+ * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans survive
+ * a restart; a power cut may lose the last ones. The file may be the one of the animals: then each commit of
+ * counts is synced, too.
+ *
+ * @throws OptionError
+ * @throws SqliteError when the file cannot be used: one line that names the fix
+ */
+export async function sqliteRateLimits(
+  path: string,
+  options?: SqliteRateLimitOptions,
+): Promise<SqliteRateLimits> {
+  const { timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
+  return connect(path, { timeoutMs, synced: false }, connection =>
+    createRateLimits(connection, timeoutMs),
+  )
+}
+
+/** Callers without a valid key are counted in this process, so strangers cannot fill the disk. */
+const ADDRESS = 'addr:'
+
+function createRateLimits(connection: Connection, timeoutMs: number): SqliteRateLimits {
+  const { run, writing, look, sync, prepare } = connection
+  const animals = prepare('SELECT 1 FROM pet_ids')
+  let isSynced = false
+  const table = createTable(connection)
+  const addresses = memoryRateLimits()
+  const requests = createChanges(connection, { ...LIMITS, timeoutMs, apply: decideAll })
+
+  return {
+    consume(partition, policy, now) {
+      if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
+      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
+      return requests.make({ partition, policy, now })
+    },
+    inspect(partition) {
+      if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
+      return run(() => table.read(partition))
+    },
+    async reset(partition) {
+      await addresses.reset(partition)
+      await run(() => table.remove(partition))
+    },
+    async dump() {
+      return [...(await addresses.dump()), ...(await run(table.readAll))]
+    },
+    async restore(snapshot) {
+      const isAddress = ([partition]: RateLimitSnapshot[number]) => partition.startsWith(ADDRESS)
+      await addresses.restore(snapshot.filter(isAddress))
+      await run(() =>
+        writing(() => {
+          table.remove()
+          for (const entry of snapshot) if (!isAddress(entry)) table.write(...entry)
+        }),
+      )
+    },
+    async ping() {
+      look()
+      await run(() => table.read(''))
+    },
+    close: requests.close,
+    [Symbol.asyncDispose]: requests.close,
+  }
+
+  function decideAll(waiting: readonly Request[]): readonly Decision[] {
+    // A commit of counts that a failed sync loses would take later animals in the same file with it.
+    if (!isSynced && animals.get()) {
+      sync()
+      isSynced = true
+    }
+    return writing(() => {
+      const usages = new Map<string, Usage | undefined>()
+      const decisions = waiting.map(({ partition, policy, now }) => {
+        const known = usages.has(partition) ? usages.get(partition) : table.read(partition)
+        const { decision, usage } = decide(known, policy, now)
+        usages.set(partition, usage)
+        return decision
+      })
+      for (const [partition, usage] of usages) if (usage) table.write(partition, usage)
+      return decisions
+    })
+  }
+}
+
+interface Request {
+  readonly partition: string
+  readonly policy: Policy
+  readonly now: number
+}
+
+function createTable({ prepare }: Connection) {
+  const columns = 'last_seen, minute_count, rejections, day_count, banned_until, ban_level'
+  const read = prepare(`SELECT ${columns} FROM usage WHERE partition = ?`)
+  const readAll = prepare(`SELECT partition, ${columns} FROM usage ORDER BY partition`)
+  const write = prepare(
+    `INSERT OR REPLACE INTO usage (partition, ${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const remove = prepare('DELETE FROM usage WHERE partition = ?')
+  const removeAll = prepare('DELETE FROM usage')
+  return {
+    read(partition: string): Usage | undefined {
+      const row = read.get(toText(partition))
+      return row && toUsage(row)
+    },
+    readAll: (): RateLimitSnapshot =>
+      readAll.all().map(row => [fromText(row['partition']), toUsage(row)] as const),
+    write(partition: string, usage: Usage): void {
+      const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
+      const counts = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel]
+      write.run(toText(partition), ...counts)
+    },
+    remove(partition?: string): void {
+      if (partition === undefined) removeAll.run()
+      else remove.run(toText(partition))
+    },
+  }
+}
+
+function toUsage(row: Row): Usage {
+  return {
+    lastSeen: row['last_seen'],
+    minuteCount: row['minute_count'],
+    rejections: row['rejections'],
+    dayCount: row['day_count'],
+    bannedUntil: row['banned_until'],
+    banLevel: row['ban_level'],
+  }
+}
+
+const LIMITS = { items: 1_000, size: 1_000, sizeOf: () => 1, name: 'sqlite.consume' }

@@ -1,0 +1,130 @@
+import { type Awaitable, isPromise } from '../../../src/lib/async.js'
+import { toPet } from '../../../src/pets/pet.js'
+import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { Once } from '../../../src/pets/used-key.js'
+import type { InsertedOnce, PetFilter, PetSnapshot } from '../../../src/ports.js'
+import type { DurableStorage } from '../kit/durable-storage.js'
+import { readContent, readNewPet, readOnce } from '../kit/parse-stored.js'
+import type { Streamable } from '../kit/pet-stream.js'
+import { createChanges } from './changes.js'
+import type { Connection } from './connection.js'
+import { type ConnectAgain, createContent, transfer } from './content.js'
+import type { Row } from './driver.js'
+import { createKeys, type Keys } from './keys.js'
+import { fromRow, toRow } from './rows.js'
+import { createStatements, type Statements } from './statements.js'
+
+/** `ping` resolves if the file can be read. `close` refuses what still waits for a lock. */
+export interface SqliteStorage extends DurableStorage, Streamable {
+  find(id: number): Awaitable<Pet | undefined>
+  list(filter: PetFilter): Awaitable<readonly Pet[]>
+  dump(): Promise<PetSnapshot>
+  count(): Promise<number>
+  /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
+  check(): Promise<readonly string[]>
+}
+
+export function createStorage(
+  connection: Connection,
+  timeoutMs: number,
+  connectAgain: ConnectAgain,
+): SqliteStorage {
+  const { run, reading, look } = connection
+  const statements = createStatements(connection)
+  const keys = createKeys(connection)
+  const content = createContent(connection)
+  const insertAll = createInserts(connection, statements, keys)
+  const inserts = createChanges(connection, { ...LIMITS, timeoutMs, apply: insertAll })
+
+  return {
+    async insert(given, isGone) {
+      const inserted = inserts.make({ pet: readNewPet(given), keyed: undefined }, isGone)
+      return isPromise(inserted) ? (await inserted).pet : inserted.pet
+    },
+    async insertOnce(given, once, now, isGone) {
+      const keyed = { once: readOnce(once), now }
+      return inserts.make({ pet: readNewPet(given), keyed }, isGone)
+    },
+    find(id) {
+      if (!Number.isSafeInteger(id)) return undefined
+      return run(() => {
+        const row = statements.find.get(id)
+        return row && fromRow(row)
+      })
+    },
+    list({ limit, status, after = 0 }) {
+      const statement = status === undefined ? statements.list : statements.listByStatus[status]
+      return run(() => statement.all(after, limit).map(fromRow))
+    },
+    dump: async () => run(() => reading(content.read)),
+    stream: read => transfer(connection, connectAgain, 'reading', all => read(all.stream())),
+    restore: async (snapshot, options) =>
+      transfer(connection, connectAgain, 'writing', all =>
+        all.replace(readContent(snapshot), options),
+      ),
+    async seed(given, options) {
+      const stream = readContent(given)
+      return transfer(connection, connectAgain, 'writing', async all => {
+        if (all.nextId() > 1) return false
+        await all.replace(stream, options)
+        return true
+      })
+    },
+    count: async () => run(content.count),
+    check: async () => run(() => statements.check.all().map(toProblem)),
+    async ping() {
+      look()
+      await run(content.nextId)
+    },
+    close: inserts.close,
+    [Symbol.asyncDispose]: inserts.close,
+  }
+}
+
+/** Stores some animals in one transaction. */
+function createInserts(connection: Connection, statements: Statements, keys: Keys) {
+  return (inserts: readonly Insert[]): readonly InsertedOnce[] => {
+    const [first] = inserts
+    // A transaction by itself, which saves two statements.
+    if (first && inserts.length === 1 && !first.keyed) return [insertAlone(first)]
+    return connection.writing(() => {
+      let id = (statements.nextId.get() as Row)['next']
+      const answers = inserts.map(insert => {
+        const known = insert.keyed && keys.find(insert.keyed.once, insert.keyed.now)
+        if (known) return known
+        statements.insert.run(id, ...toRow(insert.pet))
+        if (insert.keyed) keys.use({ ...insert.keyed.once, petId: id })
+        return inserted(insert, id++)
+      })
+      for (const { keyed } of inserts) if (keyed) keys.dropExpired(keyed.now)
+      return answers
+    })
+  }
+
+  function insertAlone(insert: Insert): InsertedOnce {
+    const { lastInsertRowid } = statements.insertNext.run(...toRow(insert.pet))
+    return inserted(insert, Number(lastInsertRowid))
+  }
+}
+
+interface Insert {
+  readonly pet: NewPet
+  readonly keyed: { readonly once: Once; readonly now: number } | undefined
+}
+
+function inserted({ pet, keyed }: Insert, id: number): InsertedOnce {
+  const fingerprint = keyed?.once.fingerprint ?? ''
+  return { pet: toPet(id, pet), fingerprint, replayed: false }
+}
+
+function toProblem({ problem }: Row): string {
+  return String(problem).replaceAll('\n', '; ')
+}
+
+/** Of one transaction: bounds the time for which it blocks this process and the others. */
+const LIMITS = {
+  items: 500,
+  size: 1_048_576,
+  sizeOf: ({ pet }: Insert) => pet.name.length,
+  name: 'sqlite.insert',
+}

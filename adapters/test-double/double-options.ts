@@ -1,0 +1,206 @@
+import {
+  check,
+  isBoolean,
+  isCount,
+  isObject,
+  isOneOf,
+  OptionError,
+  type OptionsOf,
+  optional,
+  rule,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../src/lib/check-options.js'
+import { type Instant, instantOf } from '../../src/lib/time.js'
+import { petSchema } from '../../src/pets/schema.js'
+import { BASE_PATH } from '../../src/pets/specification.js'
+import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
+import { isToken } from '../http/token.js'
+import { memoryStorage } from '../stores/memory.js'
+import { isOnGitHub } from '../verdict/github.js'
+import { RULES, type RuleId } from '../verdict/rules/index.js'
+import { DEMO_KEYS } from './demo-keys.js'
+import type { Fault } from './faults/fault.js'
+import type { Beginning } from './state.js'
+
+const {
+  apiKeys,
+  basePath: _basePath,
+  clock: _clock,
+  rateLimits: _rateLimits,
+  storage: _storage,
+  ...OF_STORE
+} = STORE_OPTIONS
+
+const isArray = rule<readonly unknown[]>('an array', Array.isArray)
+
+/** The options of a store and of a double: the state that a reset restores. */
+export const DOUBLE_OPTIONS = {
+  ...OF_STORE,
+  /**
+   * The valid API keys.
+   * @default DEMO_KEYS
+   */
+  apiKeys: withDefault(apiKeys, DEMO_KEYS),
+  /**
+   * The instant at which the clock is frozen, or 'running' for real time.
+   * @default '2030-01-01T00:00:00Z'
+   */
+  clock: withDefault(
+    rule<Instant>('an instant', () => true),
+    '2030-01-01T00:00:00Z',
+  ),
+  /**
+   * The initial animals and the next id: `{ pets, nextId }`.
+   * @default none
+   */
+  pets: optional(typed<PetSnapshot>(isObject)),
+  /**
+   * Faults armed at the start.
+   * @default none
+   */
+  faults: optional(typed<readonly Fault[]>(isArray)),
+  /**
+   * The address that `fetch` stands in for.
+   * @default 'http://adoption-store.test/v1'
+   */
+  baseUrl: withDefault(
+    {
+      ...rule<string>(
+        'an absolute http or https URL, without user name, query and fragment',
+        isBaseUrl,
+      ),
+      // It may hold a password.
+      secret: true,
+    },
+    `http://adoption-store.test${BASE_PATH}`,
+  ),
+  /**
+   * How many exchanges the journal keeps.
+   * @default 10_000
+   */
+  journal: withDefault(isCount, 10_000),
+  /**
+   * How many characters of headers and bodies it keeps.
+   * @default 8_388_608
+   */
+  journalBytes: withDefault(isCount, 8_388_608),
+  /**
+   * Rules that a test breaks on purpose: the verdict lists them, but stays ok.
+   * @default none
+   */
+  allow: withDefault(typed<readonly RuleId[]>(isArray), []),
+  /**
+   * How many clients share a key, for the verdict: with 1, every early request is certain.
+   * @default inferred from concurrent requests
+   */
+  clients: optional(isCount),
+  /**
+   * Whether findings name the line that called `fetch`.
+   * @default whether GITHUB_ACTIONS is `true`
+   */
+  callSites: optional(isBoolean),
+  /**
+   * Also serves `/_control`, behind this token (at least 16 letters, digits, `-` or `_`), or with true behind a
+   * random one; `control` of `listen()` has the address.
+   * @default false
+   */
+  control: withDefault(
+    typed<boolean | string>({
+      expected: 'true, false or a token',
+      accepts: value => isBoolean.accepts(value) || isToken(value),
+      secret: true,
+    }),
+    false,
+  ),
+}
+export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
+
+type DoubleSettings = ReturnType<typeof read>
+
+/** @throws OptionError naming the invalid option and its value */
+export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
+  if (Object.keys(given).length > 0) return read(given)
+  defaultSettings ??= read(given)
+  return defaultSettings
+}
+
+/** Most doubles have no options, and reading the defaults costs as much as all the rest. */
+let defaultSettings: DoubleSettings | undefined
+
+function read(given: TestDoubleOptions) {
+  const options = settingsOf(DOUBLE_OPTIONS, given)
+  const {
+    clock,
+    pets,
+    faults,
+    baseUrl,
+    journal,
+    journalBytes,
+    control: _,
+    allow,
+    clients,
+    callSites = isOnGitHub(),
+    ...rest
+  } = options
+  const initial = pets && petsOf(pets)
+  const { origin, pathname } = new URL(baseUrl)
+  for (const [at, id] of allow.entries())
+    check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
+  const store = readStoreOptions({
+    basePath: pathname.replace(/\/$/, ''),
+    // Every state has its own.
+    storage: checkedStorage(initial),
+    ...rest,
+  })
+  return {
+    allow,
+    clients,
+    callSites,
+    state: {
+      store,
+      apiKeys: store.apiKeys,
+      journal: { capacity: journal, bytes: journalBytes, origin },
+    },
+    begin: { clock: clockState(clock), faults, ...initial } as Beginning,
+    baseUrl: baseUrl.replace(/\/$/, ''),
+  }
+}
+
+/** Of a whole snapshot, only the animals count. A copy: the caller may change its own. */
+function petsOf({ pets, nextId }: PetSnapshot): PetSnapshot {
+  check('pets.pets', pets, isArray)
+  for (const [at, pet] of pets.entries()) check(`pets.pets[${at}]`, pet, isPet)
+  check('pets.nextId', nextId, isCount)
+  return { pets: pets.map(pet => ({ ...pet })), nextId }
+}
+
+/** @throws OptionError for ids that no storage accepts */
+function checkedStorage(initial: PetSnapshot | undefined): PetStorage {
+  try {
+    return memoryStorage(initial)
+  } catch (error) {
+    const { message } = error as RangeError
+    const problem = { option: 'pets', expected: 'animals with ids that a storage accepts' }
+    throw new OptionError(problem, `Invalid \`pets\`: ${message}`)
+  }
+}
+
+const isPet = rule(
+  'an animal with an id, a name and a categoryId',
+  value => petSchema.safeParse(value).success,
+)
+
+function clockState(clock: Instant): Beginning['clock'] {
+  if (clock === 'running') return { frozen: false }
+  return { frozen: true, now: instantOf('clock', clock) }
+}
+
+function isBaseUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !/^https?:[^?#]*$/i.test(value)) return false
+  if (!URL.canParse(value)) return false
+  const { username, password } = new URL(value)
+  return username === '' && password === ''
+}

@@ -1,0 +1,11 @@
+export {
+  type Finding,
+  type Report,
+  reportText,
+  type ShownRequest,
+  VerdictError,
+} from '../report.js'
+export { RULES, type Rule, type RuleId } from '../rules/index.js'
+export { type Judge, judge } from './judge.js'
+export type { JudgeOptions } from './judge-options.js'
+export type { JudgeReport } from './observer.js'

@@ -1,0 +1,70 @@
+import {
+  check,
+  isBoolean,
+  isCount,
+  isFunction,
+  isOneOf,
+  type OptionsOf,
+  optional,
+  type Rule,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../../src/lib/check-options.js'
+import type { Clock } from '../../../src/ports.js'
+import { RULES, type RuleId } from '../rules/index.js'
+
+/** Secret, because it may hold a password. */
+export const isServiceUrl: Rule = {
+  expected:
+    'an address that begins with http:// or https://, without user name, query and fragment',
+  accepts: value =>
+    typeof value === 'string' && /^https?:\/\/[^?#@]+$/i.test(value) && URL.canParse(value),
+  secret: true,
+}
+
+const JUDGE_OPTIONS = {
+  /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
+  baseUrl: typed<string>(isServiceUrl),
+  /**
+   * `'any'` for another API: only rules about Retry-After and X-RateLimit apply.
+   * @default none: the Animal Adoption Store API
+   */
+  api: optional(isOneOf(['any'])),
+  /**
+   * How many clients share a key, this one included: with 1, every early request is certain.
+   * @default inferred from concurrent requests
+   */
+  clients: optional(isCount),
+  /**
+   * Rules that a test breaks on purpose: the report lists them, but stays ok.
+   * @default none
+   */
+  allow: withDefault(
+    typed<readonly RuleId[]>({ expected: 'an array', accepts: Array.isArray }),
+    [],
+  ),
+  /**
+   * Whether the service knows the query parameter `after`.
+   * @default false
+   */
+  pagination: withDefault(isBoolean, false),
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
+  clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
+}
+export interface JudgeOptions extends OptionsOf<typeof JUDGE_OPTIONS> {}
+
+export type JudgeSettings = ReturnType<typeof readJudgeOptions>
+
+/** @throws OptionError naming the invalid option and its value */
+export function readJudgeOptions(given: JudgeOptions) {
+  const { baseUrl, ...options } = settingsOf(JUDGE_OPTIONS, given)
+  for (const [at, id] of options.allow.entries()) {
+    check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
+  }
+  const { origin, pathname } = new URL(baseUrl)
+  return { ...options, origin, basePath: pathname.replace(/\/+$/, '') }
+}

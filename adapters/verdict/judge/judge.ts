@@ -1,0 +1,92 @@
+import { check, isBoolean, isFunction } from '../../../src/lib/check-options.js'
+import { splitTarget } from '../../http/api-request.js'
+import { verdictError } from '../annotations.js'
+import { captureStack } from '../call-site.js'
+import { createConnections } from '../callers.js'
+import { isOnGitHub } from '../github.js'
+import { type JudgeOptions, type JudgeSettings, readJudgeOptions } from './judge-options.js'
+import { createObserver, type JudgeReport, type Observer } from './observer.js'
+import { judgeText } from './report.js'
+import { readOutgoing } from './request-body.js'
+import { observeBody } from './response-body.js'
+
+/** Watches what a client sends to a service. */
+export interface Judge {
+  /** Sends through the given `fetch`, whose arguments and results it passes on. */
+  readonly fetch: typeof globalThis.fetch
+  /** What the client did wrong since the start. */
+  report(): JudgeReport
+  /**
+   * Ends a test that the client should pass politely.
+   *
+   * @throws VerdictError when the report is not ok, or when the service decided on no request
+   */
+  assertPolite(options?: AssertPoliteOptions): void
+}
+
+export interface AssertPoliteOptions {
+  /** Whether a note of a rule that `allow` does not list fails, too. @default false */
+  readonly notes?: boolean | undefined
+}
+
+/**
+ * Judges a client of any server of this API by the rules of the test double.
+ *
+ * @param fetch sends the requests, such as `globalThis.fetch`
+ * @throws OptionError naming the invalid option and its value
+ */
+export function judge(fetch: typeof globalThis.fetch, options: JudgeOptions): Judge {
+  check('fetch', fetch, isFunction)
+  const settings = readJudgeOptions(options)
+  const observer = createObserver(settings)
+
+  return {
+    fetch: watch(fetch, settings, observer),
+    report: observer.report,
+    assertPolite({ notes = false } = {}) {
+      check('notes', notes, isBoolean)
+      const report = observer.report()
+      const isClean = !notes || report.notes.every(({ allowed }) => allowed)
+      if (!report.ok || !isClean || report.decided === 0) {
+        throw verdictError(report, judgeText(report))
+      }
+    },
+  }
+}
+
+function watch(
+  fetch: typeof globalThis.fetch,
+  { origin }: JudgeSettings,
+  observer: Observer,
+): typeof globalThis.fetch {
+  const connect = createConnections()
+
+  return async (input, init) => {
+    const outgoing = readOutgoing(input, init)
+    // What `fetch` refuses is never sent.
+    if (!outgoing || outgoing.url.origin !== origin || outgoing.signal?.aborted) {
+      return fetch(input, init)
+    }
+    const { url, method, headers, signal } = outgoing
+    // Which of its connections `fetch` uses is unknown.
+    const connection = connect()
+    const observed = observer.begin({
+      method,
+      ...splitTarget(url.pathname + url.search),
+      headers,
+      connection,
+      stack: isOnGitHub() ? captureStack() : undefined,
+    })
+    if (!observed) return fetch(input, init)
+    try {
+      const response = await fetch(...(await outgoing.observe(observed.sent)))
+      observed.answered(response.status, Object.fromEntries(response.headers))
+      return observeBody(response, observed, { method, signal })
+    } catch (error) {
+      observed.lost(signal?.aborted ? 'hang' : 'reset')
+      throw error
+    } finally {
+      connection.end()
+    }
+  }
+}

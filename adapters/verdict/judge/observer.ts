@@ -1,0 +1,169 @@
+import type { Operation } from '../../../src/pets/specification.js'
+import { createRouter } from '../../../src/protocol/router.js'
+import { createCallers } from '../callers.js'
+import type { ReadRequest } from '../log/read-request.js'
+import { createRecorder, type OpenExchange } from '../log/recorder.js'
+import type { Keys } from '../log/redact.js'
+import type { Report } from '../report.js'
+import { ruleOf } from '../rules/index.js'
+import type { Doubt } from '../rules/rule.js'
+import { createVerdict } from '../verdict.js'
+import { createCredentials } from './credentials.js'
+import type { JudgeSettings } from './judge-options.js'
+import { createLocalHeaders } from './local-headers.js'
+
+/** Follows the requests of one client to one service, whatever carries them. */
+export type Observer = ReturnType<typeof createObserver>
+
+/** What a client did wrong, as far as its requests and the responses show. */
+export interface JudgeReport extends Report {
+  /** How many requests got no response. */
+  readonly unanswered: number
+  /**
+   * How many calls of `/pets` the API decided on: with JSON and a status below 500, other than a
+   * redirect and, but for getPet, 404. With `api: 'any'`, any response below 500.
+   */
+  readonly decided: number
+}
+
+/** One request and what becomes of it. */
+export interface Observed {
+  /** The body of the request, as far as it is known. */
+  sent(body: Uint8Array): void
+  /** The headers of the response, with names in lower case, are here. */
+  answered(status: number, headers: Readonly<Record<string, string>>): void
+  /** The body of a response from 400 on, in full, or undefined when it is too long to judge. */
+  read(body: string | undefined): void
+  /** The response never came, or not in full, or is no JSON. Final, and harmless after the end. */
+  lost(by: Loss): void
+}
+
+/** What the client saw: a failed connection, nothing until it gave up, half a body, or no JSON. */
+export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
+
+/** By names in lower case. */
+type Headers = Readonly<Record<string, string>>
+
+/** Below the base path. */
+const API_PATH = /^\/pets(\/|$)/
+
+/** How many exchanges wait to be judged at most, and their size in characters. */
+const MOST_WAITING = 1_000
+const MOST_CHARACTERS = 8_388_608
+
+/** @param keys API keys that are known beforehand, for redaction */
+export function createObserver(settings: JudgeSettings, keys: Keys = []) {
+  const { api, basePath, origin, clock, clients, allow, pagination } = settings
+  const isAny = api === 'any'
+  const route = createRouter(basePath)
+  const credentials = createCredentials(isAny)
+  const localize = createLocalHeaders(isAny)
+  const recorder = createRecorder({
+    capacity: MOST_WAITING,
+    bytes: MOST_CHARACTERS,
+    clock,
+    keys: () => keys,
+    pagination,
+    origin,
+    callers: createCallers(),
+    onOverflow: judge,
+  })
+  const verdict = createVerdict(allow, undefined, clients)
+  const recording = verdict.record(null, {
+    now: clock,
+    doubt: doubtFrom(isAny, clients),
+    catchUp: judge,
+  })
+  let unanswered = 0
+  let decided = 0
+
+  return {
+    /** A request is on its way. Undefined below another base URL: it is not judged. */
+    begin(request: ReadRequest): Observed | undefined {
+      const found = route(request.method, request.path)
+      if (!found) return undefined
+      const operation = isAny ? undefined : found.operation
+      const isCall =
+        isAny ||
+        (request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length)))
+      const call = { operation, key: credentials.nameOf(request) }
+      const decides = (status: number, headers: Headers) =>
+        isCall && isDecision(status, headers, found.operation)
+      return observe(recorder.begin(request, call), decides)
+    },
+    report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
+  }
+
+  function observe(
+    exchange: OpenExchange,
+    decides: (status: number, headers: Headers) => boolean,
+  ): Observed {
+    const response = { status: 0, headers: {} as Headers, body: '' }
+    let isOver = false
+    let isDecided = false
+    return {
+      sent: exchange.receive,
+      answered(status, headers) {
+        if (isOver) return
+        isOver = true
+        Object.assign(response, { status, headers })
+        isDecided = decides(status, headers)
+        if (isDecided) decided++
+        exchange.end(response)
+      },
+      read(body = '') {
+        response.body = body
+      },
+      lost(by) {
+        // A client knows an error by its status and headers, whatever its body is.
+        if (by !== 'malformed' || response.status < 400) exchange.note(by)
+        // Half a body, or no JSON, decides nothing.
+        if (isDecided) decided--
+        isDecided = false
+        if (isOver) return
+        isOver = true
+        unanswered++
+        exchange.end(response)
+      },
+    }
+  }
+
+  function isDecision(status: number, headers: Headers, operation?: Operation): boolean {
+    if (status >= 500 || status === 0) return false
+    if (isAny) return true
+    // No other operation has one (spec §4), and another site has no limits (spec §8).
+    if (status === 404) return operation === 'getPet' && 'x-ratelimit-limit' in headers
+    return (status < 300 || status >= 400) && isJson(headers)
+  }
+
+  /** Has the verdict see what has ended, as the client saw it. */
+  function judge(): void {
+    const { arrived, ended } = recorder.take()
+    recording.arrive(arrived)
+    for (const outline of ended) {
+      const { status, answeredAt, code, headers } = outline
+      recording.see({
+        ...outline,
+        // A response that never came.
+        status: status === 0 ? null : status,
+        key: credentials.judged(outline),
+        code: isAny ? null : code,
+        headers: localize(headers, answeredAt),
+      })
+    }
+  }
+}
+
+/** What a service does not tell its clients makes a violation less certain, or invisible. */
+function doubtFrom(isAny: boolean, clients: number | undefined): Doubt {
+  return violation => {
+    const { isGeneral, mayBeOthers } = ruleOf(violation.rule)
+    if (isAny) return isGeneral ? violation : undefined
+    return clients !== 1 && mayBeOthers?.(violation) ? { ...violation, isLikely: true } : violation
+  }
+}
+
+/** RFC 6839: `application/problem+json` is JSON too. */
+export function isJson(headers: Readonly<Record<string, string>>): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(headers['content-type'] ?? '')
+}

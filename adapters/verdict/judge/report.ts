@@ -1,0 +1,36 @@
+import { resultText } from '../report.js'
+import type { JudgeReport } from './observer.js'
+
+/** Responses that a service failed to give. */
+export interface ServiceFailures {
+  /** Its address, without a path. */
+  readonly service: string
+  readonly count: number
+  readonly first: { readonly reason: string } | undefined
+}
+
+/** The report for people, with what could not be judged. */
+export function judgeText(report: JudgeReport, failures?: ServiceFailures): string {
+  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  return resultText(
+    report,
+    untested,
+    failures?.first ? failureLine(failures) : unansweredLine(report),
+  )
+}
+
+/** Why nothing was checked, in one line. */
+export function undecidedText({ requests }: JudgeReport): string {
+  if (requests === 0) return 'No request was for the base URL of the service.'
+  return 'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?'
+}
+
+function unansweredLine({ unanswered, requests }: JudgeReport): string {
+  if (unanswered === 0) return ''
+  return `Verdict: ${unanswered} of ${requests} requests got no response, which is not held against the client.\n`
+}
+
+function failureLine({ service, count, first }: ServiceFailures): string {
+  const what = count === 1 ? '1 response' : `${count} responses`
+  return `Verdict: ${what} of ${service} did not arrive in full, which is not held against the client: ${first?.reason}.\n`
+}

@@ -1,0 +1,108 @@
+import { collectBody } from '../../http/api-request.js'
+
+type FetchArguments = Parameters<typeof globalThis.fetch>
+
+/** The API accepts no larger body; equal requests of other APIs rarely differ only beyond it. */
+const MOST_BYTES = 1_048_576
+
+/** A call of `fetch`, as far as it can be read without changing it. Undefined for what `fetch` cannot send. */
+export function readOutgoing(...given: FetchArguments) {
+  const [input, init] = given
+  const request = requestIn(input)
+  try {
+    const method = `${init?.method ?? request?.method ?? 'GET'}`
+    const signal = init?.signal === undefined ? request?.signal : init.signal
+    return {
+      url: new URL(request?.url ?? `${input}`, PAGE.location?.href),
+      method: NORMALIZED.test(method) ? method.toUpperCase() : method,
+      /** Names in lower case. */
+      headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
+      signal: signal ?? undefined,
+      /**
+       * Passes on the body, or the first MiB of it.
+       *
+       * @returns what to call `fetch` with
+       */
+      observe: (sent: (body: Uint8Array) => void) => observeRequest(given, request, sent),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** In a browser, addresses may be relative to the page. */
+const PAGE = globalThis as { readonly location?: { readonly href: string } }
+
+/** Fetch Standard, "normalize a method". */
+const NORMALIZED = /^(delete|get|head|options|post|put)$/i
+
+/** A `Request` may be another implementation's. */
+function requestIn(input: FetchArguments[0]): Request | undefined {
+  return typeof input === 'object' && !(input instanceof URL) ? input : undefined
+}
+
+async function observeRequest(
+  given: FetchArguments,
+  request: Request | undefined,
+  sent: (body: Uint8Array) => void,
+): Promise<FetchArguments> {
+  const [input, init] = given
+  const body = init?.body
+  if (body === undefined || body === null) {
+    if (body === undefined && request?.body) void readCopy(request, sent)
+    return given
+  }
+  if (Symbol.asyncIterator in Object(body)) {
+    return [input, { ...init, body: observeStream(body as never, sent) }]
+  }
+  // Some browsers cannot iterate over it.
+  if (body instanceof ReadableStream) return given
+  try {
+    // A form has another boundary each time, and so is equal to no other.
+    const start = new Response(body instanceof Blob ? body.slice(0, MOST_BYTES) : body)
+    sent(new Uint8Array(await start.arrayBuffer()))
+  } catch {
+    // A file that has changed, for example, fails where it is sent, too.
+  }
+  return given
+}
+
+/** The body of a `Request` can be read once: what is read here is a copy, up to the limit. */
+async function readCopy(request: Request, sent: (body: Uint8Array) => void): Promise<void> {
+  const body = collectBody(MOST_BYTES)
+  try {
+    // Of a used one there is no copy, and `fetch` refuses it.
+    const reader = request.clone().body?.getReader()
+    for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
+      if (body.add(part.value)) void reader?.cancel().catch(() => {})
+    }
+  } catch {
+    // It fails where it is sent, too.
+  }
+  sent(body.bytes())
+}
+
+/** The same chunks, no earlier than they are asked for. */
+function observeStream(
+  body: AsyncIterable<Uint8Array>,
+  sent: (body: Uint8Array) => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const chunks = body[Symbol.asyncIterator]()
+  const copy = collectBody(MOST_BYTES)
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (value instanceof Uint8Array) copy.add(value)
+        if (!done) return controller.enqueue(value as Uint8Array<ArrayBuffer>)
+        sent(copy.bytes())
+        controller.close()
+      },
+      async cancel(reason) {
+        sent(copy.bytes())
+        await chunks.return?.(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,104 @@
+import { collectBody } from '../../http/api-request.js'
+import { isJson, type Observed } from './observer.js'
+
+/** An Error body is far shorter. */
+const LONGEST_ERROR = 65_536
+/** A list of a hundred animals, each with a long name. */
+const LONGEST_JSON = 1_048_576
+
+/**
+ * Looks at a body as the client reads it: the stream is as fast as its reader, and passes on every
+ * chunk, the end, an error or a cancellation unchanged.
+ */
+export function observeBody(
+  response: Response,
+  observed: Observed,
+  { method, signal }: { readonly method: string; readonly signal: AbortSignal | undefined },
+): Response {
+  const { body, status, statusText, headers } = response
+  if (!body || method === 'HEAD' || status < 200 || status > 599) return response
+  const end = watchBody(status, Object.fromEntries(headers), observed)
+  const reader = body.getReader()
+  const stream = new ReadableStream({
+    type: 'bytes',
+    async pull(controller) {
+      try {
+        const value = await nextChunk(reader)
+        if (value) {
+          end.add(value)
+          // A stream of bytes takes the whole buffer, of which this may be a part.
+          controller.enqueue(value.slice())
+          return
+        }
+        end.complete()
+        controller.close()
+        controller.byobRequest?.respond(0)
+      } catch (error) {
+        if (!signal?.aborted) end.fail()
+        throw error
+      }
+    },
+    cancel: reason => reader.cancel(reason),
+  })
+  return withOrigin(new Response(stream, { status, statusText, headers }), response)
+}
+
+/** A stream of bytes cannot pass on empty chunks. Undefined at the end. */
+async function nextChunk(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<Uint8Array | undefined> {
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done || value.length > 0) return value
+  }
+}
+
+/** What a response knows of where it came from, which its constructor does not take. */
+function withOrigin(response: Response, { url, redirected, type }: Response): Response {
+  const clone = () => withOrigin(Object.getPrototypeOf(response).clone.call(response), origin)
+  const origin = { url, redirected, type } as Response
+  const properties = { url, redirected, type, clone }
+  for (const [name, value] of Object.entries(properties)) {
+    Object.defineProperty(response, name, { value, configurable: true })
+  }
+  return response
+}
+
+/**
+ * Follows a body of JSON, up to a length, and forgets it at its end.
+ *
+ * @param decode what its bytes say; undefined for an encoding that cannot be read
+ */
+export function watchBody(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  { read, lost }: Pick<Observed, 'read' | 'lost'>,
+  decode: (bytes: Uint8Array) => string | undefined = bytes => new TextDecoder().decode(bytes),
+) {
+  const most = status < 400 ? LONGEST_JSON : LONGEST_ERROR
+  const copy = isJson(headers) ? collectBody(most) : undefined
+  let isWhole = true
+
+  return {
+    add(chunk: Uint8Array): void {
+      if (isWhole && copy?.add(chunk)) isWhole = false
+    },
+    complete(): void {
+      if (!copy || !isWhole) return
+      const text = decode(copy.bytes())
+      if (text === undefined) return
+      if (!isValid(text)) lost('malformed')
+      else if (status >= 400) read(text)
+    },
+    fail: () => lost('truncate'),
+  }
+}
+
+function isValid(json: string): boolean {
+  try {
+    JSON.parse(json)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,255 @@
+import type { ErrorCode } from '../../../src/errors.js'
+import { isString } from '../../../src/lib/check-options.js'
+import { mayRound } from '../../../src/lib/int64.js'
+import * as z from '../../../src/lib/zod.js'
+import type { Operation } from '../../../src/pets/specification.js'
+import type { ApiResponse } from '../../../src/protocol/api-request.js'
+import { hostRefusal } from '../../http/api-request.js'
+import type { FaultKind } from './fault-kinds.js'
+import { instant, type ReadRequest, SENDER, type SenderSeen } from './read-request.js'
+import {
+  type Captured,
+  decoded,
+  REDACTED,
+  type Redact,
+  redactedHeaders,
+  redactorOf,
+} from './redact.js'
+
+const headers = z.readonly(z.record(z.string(), z.string()))
+
+export const exchangeSchema = z.object({
+  /** 1, 2, 3 … in the order of arrival. */
+  n: z.int().check(z.minimum(1)),
+  at: instant,
+  /** Null while there is no response, and when there never was one. */
+  answeredAt: z.nullable(instant),
+  /** The id of the API key, never the key; null without a valid one. */
+  key: z.nullable(z.string()),
+  operation: z.nullable(z.custom<Operation>(isString.accepts)),
+  method: z.string(),
+  path: z.string(),
+  /** The parameters that the specification knows, as sent. */
+  query: z.string(),
+  /** Path and query as sent; parameters that the specification does not know have no value. */
+  url: z.string(),
+  status: z.nullable(z.int()),
+  /** That of the Error body. */
+  code: z.nullable(z.custom<ErrorCode>(isString.accepts)),
+  requestHeaders: headers,
+  headers,
+  /** Null for an empty body. */
+  requestBody: z.nullable(z.string()),
+  body: z.nullable(z.string()),
+  /** Equal for equal requests: a hash of method, path, query and body. */
+  requestDigest: z.string(),
+  /** Names of query parameters and body fields that the specification does not know. */
+  unknown: z.readonly(z.array(z.string())),
+  /** The fault that was injected. */
+  fault: z.nullable(z.custom<FaultKind>(isString.accepts)),
+  /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
+  storedAt: z.optional(z.string()),
+  ...SENDER,
+})
+
+/** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
+export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
+  /** The stack of the call that sent it. Not enumerable: exchanges are the same with and without it. */
+  readonly stack?: Error | undefined
+}
+
+/** An exchange as it was, credentials included. It never leaves the process. */
+export interface Recorded extends Captured, SenderSeen {
+  request: ReadRequest
+  readonly n: number
+  readonly at: number
+  readonly operation: Operation | undefined
+  /** The id of the key. */
+  readonly key: string | undefined
+  fault: FaultKind | null
+  /** Undefined while there is none, and when there never was one. */
+  answer: { readonly at: number; readonly response: ApiResponse } | undefined
+}
+
+/**
+ * As much as it takes to judge a client: without path and query, with few request
+ * headers, and of the bodies only that of a refusal.
+ *
+ * @param pagination whether the store knows the parameter `after`
+ */
+export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
+  const { request, operation, answer } = recorded
+  const { method, path, query, hasQuery = query !== '', headers } = request
+  const { host, traceparent, 'idempotency-key': idempotencyKey } = headers
+  const known = parameters(pagination)
+  const ofOperation = operation === 'listPets' ? known : []
+  const unknown = operation ? unknownNames(operation, request, ofOperation) : []
+  const storedAt = answer?.response.about?.storedAt
+  // Most requests are for this path, in which there is nothing to redact.
+  const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
+  const { status = null, body = '' } = answer?.response ?? {}
+  const sent = textOf(request.body)
+  // A refusal says why.
+  const refusal = status !== null && status >= 400 && status !== 429 ? body : null
+  const isInnocent = isPlain && unknown.length === 0 && refusal === null
+  const redact = isInnocent ? asItIs : redactorOf(recorded, 'shown')
+  // In the order in which the schema of a snapshot writes them.
+  const outline: Exchange = {
+    n: recorded.n,
+    at: recorded.at,
+    answeredAt: answer?.at ?? null,
+    key: recorded.key ?? null,
+    operation: operation ?? null,
+    method: redact(method),
+    path: '',
+    query: '',
+    url: redact(hasQuery ? `${path}?${withoutValues(query, known)}` : path),
+    status,
+    code: answer ? codeOf(answer.response) : null,
+    requestHeaders: {
+      ...(host !== undefined && { host }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    },
+    headers: answer?.response.headers ?? {},
+    // For an integer that may have been rounded.
+    requestBody: operation === 'createPet' && mayRound(sent) ? redact(sent) : null,
+    body: refusal === null ? null : redact(refusal),
+    requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
+    unknown: unknown.map(redact),
+    fault: recorded.fault,
+    ...(storedAt !== undefined && { storedAt }),
+    connection: recorded.connection,
+    sequential: recorded.sequential,
+    overlap: recorded.overlap,
+  }
+  const { stack } = request
+  return stack ? Object.defineProperty(outline, 'stack', { value: stack }) : outline
+}
+
+function asItIs(text: string): string {
+  return text
+}
+
+/** @param pagination whether the store knows the parameter `after` */
+export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
+  const { request, answer } = recorded
+  const redact = redactorOf(recorded, 'shown')
+  const outline = outlineOf(recorded, pagination)
+  return Object.assign(outline, {
+    path: redact(request.path),
+    // A key may hold what divides a query.
+    query: knownQuery(redact(request.query), parameters(pagination)),
+    requestHeaders: redactedHeaders(request.headers, redact),
+    headers: redactedValues(outline.headers, redact),
+    requestBody: request.body?.length ? redact(textOf(request.body)) : null,
+    body: answer?.response.body ? redact(answer.response.body) : null,
+  })
+}
+
+type Refusal = Pick<ApiResponse, 'status' | 'body'>
+
+/** The `code` of an Error body; null for any other body. */
+export function codeOf(response: ApiResponse): ErrorCode | null {
+  return fieldOf(response, 'code') as ErrorCode | null
+}
+
+/** The `message` of an Error body; null for any other body. */
+export function messageOf(response: Refusal): string | null {
+  return fieldOf(response, 'message')
+}
+
+function fieldOf({ status, body }: Refusal, name: 'code' | 'message'): string | null {
+  if (status < 400 || body === '') return null
+  try {
+    const { [name]: text } = JSON.parse(body) as { code?: unknown; message?: unknown }
+    return typeof text === 'string' ? text : null
+  } catch {
+    // The body of a fault can be anything.
+    return null
+  }
+}
+
+function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record<string, string> {
+  const redacted: Record<string, string> = {}
+  for (const name in headers) redacted[name] = redact(String(headers[name]))
+  return redacted
+}
+
+/** Where a request was sent; calls of a double's own `fetch` have no host. */
+export function originOf({ host }: ReadRequest['headers'], origin: string): string {
+  return host === undefined || hostRefusal(host) ? origin : `http://${host}`
+}
+
+/** A body as text. */
+export function textOf(body: ReadRequest['body']): string {
+  if (body === undefined || typeof body === 'string') return body ?? ''
+  return body.length === 0 ? '' : new TextDecoder().decode(body)
+}
+
+/** Two FNV-1a hashes with different constants: 64 bits, synchronous in browsers too. */
+export function hashOf(text: string): string {
+  let [one, other] = [0x811c9dc5, 0x9e3779b9]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    one = Math.imul(one ^ unit, 0x01000193)
+    other = Math.imul(other ^ unit, 0x85ebca6b)
+  }
+  return [one, other].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
+}
+
+const FIELDS = ['name', 'categoryId', 'status']
+
+function parameters(pagination: boolean): readonly string[] {
+  return pagination ? ['limit', 'status', 'after'] : ['limit', 'status']
+}
+
+/**
+ * The query parameters and body fields that the store ignores, by name.
+ *
+ * @param known the parameters of the operation
+ */
+export function unknownNames(
+  operation: Operation,
+  { query, body }: ReadRequest,
+  known: readonly string[],
+): readonly string[] {
+  const names = query === '' ? [] : query.split('&').map(nameOf)
+  const fields = operation === 'createPet' ? fieldsOf(body) : []
+  return [
+    ...names.filter(name => name !== '' && !known.includes(name)),
+    ...fields.filter(name => !FIELDS.includes(name)),
+  ]
+}
+
+function knownQuery(query: string, known: readonly string[]): string {
+  if (query === '') return query
+  return query
+    .split('&')
+    .filter(pair => known.includes(nameOf(pair)))
+    .join('&')
+}
+
+function withoutValues(query: string, known: readonly string[]): string {
+  return query
+    .split('&')
+    .map(pair => (known.includes(nameOf(pair)) ? pair : pair.replace(/=.*$/s, `=${REDACTED}`)))
+    .join('&')
+}
+
+function nameOf(pair: string): string {
+  const [name = ''] = pair.split('=', 1)
+  return decoded(name.replaceAll('+', ' '))
+}
+
+function fieldsOf(body: ReadRequest['body']): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(textOf(body))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.keys(value)
+      : []
+  } catch {
+    // The store answers 400 to that.
+    return []
+  }
+}

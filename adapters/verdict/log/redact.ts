@@ -1,0 +1,127 @@
+import { DIGEST, type Sha256 } from '../../../src/protocol/api-keys.js'
+import type { ApiRequest } from '../../../src/protocol/api-request.js'
+import { createSecrets, SHORTEST_SECRET } from './hide-secrets.js'
+import type { ReadRequest } from './read-request.js'
+
+/** What stands for a credential. */
+export const REDACTED = 'REDACTED'
+
+/** Valid API keys, as a list or as the names of an object. It must not change: a new one replaces it. */
+export type Keys = readonly string[] | Readonly<Record<string, unknown>>
+
+/** A request as it came, with the keys that were valid then. It never leaves the process as it is. */
+export interface Captured {
+  readonly request: ApiRequest
+  readonly keys: Keys
+  /** Computes SHA-256 in hex, to recognize keys that are known by their digest where they are words. */
+  readonly sha256?: Sha256 | undefined
+}
+
+/** Replaces credentials in a text. */
+export type Redact = (text: string) => string
+
+/**
+ * Redacts the valid keys and the credential of the request, valid or not. Short ones would also match
+ * parts of innocent words: they stay, or are redacted as whole words.
+ */
+export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' | 'words'): Redact {
+  const valid = secretsOf(keys)
+  const presented = presentedIn(request).filter(word => !valid.all.has(word))
+  const own = createSecrets(presented.filter(isLong))
+  const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
+  if (short === 'shown') return inPlace
+  let left = sha256 && valid.hasDigests ? MOST_DIGESTED : 0
+  const isSecret = (word: string) =>
+    valid.all.has(word) ||
+    presented.includes(word) ||
+    (left-- > 0 && valid.all.has(DIGEST + sha256?.(word)))
+  return text =>
+    inPlace(text).replace(WORD, word => (readingsOf(word).some(isSecret) ? REDACTED : word))
+}
+
+/** How many words of an exchange are worth a digest: one word takes a microsecond or two. */
+const MOST_DIGESTED = 100
+
+/** The request headers with each credential as `REDACTED`; the scheme stays. */
+export function redactedHeaders(
+  headers: ApiRequest['headers'],
+  redact: Redact,
+): Record<string, string> {
+  const redacted: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined) continue
+    if (name === 'authorization') redacted[name] = withoutCredential(value)
+    else redacted[name] = CREDENTIALS.includes(name) ? REDACTED : redact(value)
+  }
+  return redacted
+}
+
+/** Bytes that are not UTF-8 stay as they are. */
+export function redactedBody(body: ReadRequest['body'], redact: Redact): Uint8Array | string {
+  if (body === undefined || typeof body === 'string') return redact(body ?? '')
+  const text = Array.from(body, byte => String.fromCharCode(byte)).join('')
+  const redacted = redact(text)
+  if (redacted === text) return body
+  return Uint8Array.from(redacted, character => character.charCodeAt(0))
+}
+
+function withoutCredential(value: string): string {
+  const [scheme = ''] = SCHEME.exec(value) ?? []
+  return scheme === value ? value : scheme + REDACTED
+}
+
+export const CREDENTIALS = ['cookie', 'proxy-authorization', 'x-api-key']
+
+function label(): string {
+  return REDACTED
+}
+
+function isLong({ length }: string): boolean {
+  return length >= SHORTEST_SECRET
+}
+
+/** Every request has the same keys, until they change. */
+const known = new WeakMap<Keys, ReturnType<typeof indexOf>>()
+
+function secretsOf(keys: Keys): ReturnType<typeof indexOf> {
+  const found = known.get(keys) ?? indexOf(Array.isArray(keys) ? keys : Object.keys(keys))
+  known.set(keys, found)
+  return found
+}
+
+function indexOf(keys: readonly string[]) {
+  const long = createSecrets(keys.filter(isLong))
+  return { all: new Set(keys), long, hasDigests: keys.some(key => key.startsWith(DIGEST)) }
+}
+
+/** More words than any credential has would only cost time. */
+const MOST_WORDS = 8
+
+function presentedIn({ headers }: ApiRequest): readonly string[] {
+  const { authorization = '' } = headers
+  const credential = authorization.replace(SCHEME, '')
+  const words = credential.split(/[ ,]+/, MOST_WORDS).filter(word => !/^bearer$/i.test(word))
+  return [credential.trim(), ...words].filter(word => word !== '')
+}
+
+const SCHEME = /^(?:Bearer|Basic|Token)(?: +|$)|^$/i
+
+/** What delimits a value in a path, a query, JSON or a header. */
+export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
+
+/** A word as it stands, decoded, and the words of that, as in `Bearer%20<key>` and `Bearer+<key>`. */
+function readingsOf(word: string): readonly string[] {
+  if (!/[%+]/.test(word)) return [word]
+  const plain = decoded(word)
+  return [...new Set([word, plain, ...plain.split('+').flatMap(part => part.match(WORD) ?? [])])]
+}
+
+/** Stays as it is where an escape is wrong. */
+export function decoded(word: string): string {
+  try {
+    return decodeURIComponent(word)
+  } catch {
+    return word
+  }
+}

@@ -1,0 +1,193 @@
+import {
+  isBoolean,
+  isCount,
+  isFunction,
+  isOneOf,
+  isTimeout,
+  OptionError,
+  type OptionsOf,
+  optional,
+  type Rule,
+  rule,
+  type SettingsOf,
+  settingsOf,
+  typed,
+  withDefault,
+} from '../../src/lib/check-options.js'
+import type { Clock } from '../../src/ports.js'
+import type { Sleep } from '../client/index.js'
+import type { Level } from './check.js'
+
+export const isKey: Rule = {
+  expected: 'printable ASCII without spaces',
+  accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
+  secret: true,
+}
+
+// Secret, because it may hold a password.
+const isAddress: Rule = {
+  expected:
+    'an address that begins with http:// or https://, without user name, query and fragment',
+  accepts: value => typeof value === 'string' && /^https?:[^?#@]*$/i.test(value) && isUrl(value),
+  secret: true,
+}
+
+const isIds = rule(
+  'an array of non-empty strings',
+  value => Array.isArray(value) && value.every(id => typeof id === 'string' && id !== ''),
+)
+
+const VERIFY_OPTIONS = {
+  /** With its version segment, such as `https://staging.example.org/v1`. */
+  baseUrl: typed<string>(isAddress),
+  /** The API key. */
+  apiKey: typed<string>(isKey),
+  /**
+   * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
+   * @default false
+   */
+  limits: withDefault(isBoolean, false),
+  /**
+   * A second, throwaway key for `limits`.
+   * @default none
+   */
+  spareKey: optional(typed<string>(isKey)),
+  /**
+   * Whether the server should support `Idempotency-Key`, which is not in the specification.
+   * @default false
+   */
+  idempotency: withDefault(isBoolean, false),
+  /**
+   * Creates no animals.
+   * @default false
+   */
+  readOnly: withDefault(isBoolean, false),
+  /**
+   * Ids or their beginnings, such as `auth` or `create.name`.
+   * @default all
+   */
+  only: withDefault(typed<readonly string[]>(isIds), []),
+  /**
+   * Ids or their beginnings.
+   * @default none
+   */
+  skip: withDefault(typed<readonly string[]>(isIds), []),
+  /**
+   * `MUST` leaves out what is only common practice.
+   * @default both
+   */
+  level: optional(typed<Level>(isOneOf(['MUST', 'SHOULD']))),
+  /**
+   * Where the server serves its description, as JSON.
+   * @default none
+   */
+  openApiUrl: optional(
+    typed<string>({
+      ...isAddress,
+      accepts: value => typeof value === 'string' && isUrl(value),
+    }),
+  ),
+  /**
+   * Time limit per request, in ms.
+   * @default 10_000
+   */
+  timeoutMs: withDefault(isTimeout, 10_000),
+  /**
+   * Time limit for all waits together, for budgets and the end of a ban, in ms.
+   * @default 1_800_000
+   */
+  maxWaitMs: withDefault(isCount, 1_800_000),
+  /**
+   * Stops at the first broken MUST.
+   * @default false
+   */
+  bail: withDefault(isBoolean, false),
+  /**
+   * Called with each result of `verify`, and how far the run has come.
+   * @default none
+   */
+  onResult: withDefault(
+    typed<(result: CheckResult, progress: VerifyProgress) => void>(isFunction),
+    () => {},
+  ),
+  /**
+   * Called when requests begin to wait: for how many ms, and why.
+   * @default none
+   */
+  onWait: withDefault(typed<(wait: VerifyWait) => void>(isFunction), () => {}),
+  /**
+   * Takes the place of the network, such as the result of `toFetchHandler`. Checks that need a
+   * socket are then skipped.
+   * @default the platform's
+   */
+  fetch: optional(typed<(request: Request) => Promise<Response>>(isFunction)),
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
+  clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
+  /**
+   * Waits: `(ms, { signal }) => Promise`.
+   * @default setTimeout
+   */
+  sleep: optional(typed<Sleep>(isFunction)),
+}
+export interface VerifyOptions extends OptionsOf<typeof VERIFY_OPTIONS> {}
+
+export interface CheckResult {
+  readonly id: string
+  /** A response from 500 on, or none at all, breaks a MUST in any check. */
+  readonly level: Level
+  readonly source: string
+  readonly title: string
+  readonly outcome: 'passed' | 'failed' | 'skipped'
+  /** Why it was skipped. */
+  readonly reason?: string
+  /** How the requirement was broken; keys are replaced by words. */
+  readonly failure?: {
+    readonly sent: string
+    readonly came: string
+    readonly expected: string
+    /** What to do about it, if it may not be the server's own code. */
+    readonly hint?: string
+  }
+}
+
+export interface VerifyProgress {
+  readonly checksDone: number
+  readonly checks: number
+  /** The most requests that are left, besides those with the spare key. */
+  readonly requestsLeft: number
+  /** The announced limit of the API key; undefined without headers. */
+  readonly limit: number | undefined
+}
+
+export interface VerifyWait {
+  readonly ms: number
+  /** In words, such as `for the next window of the key`. */
+  readonly reason: string
+}
+
+export type ReadOptions = SettingsOf<typeof VERIFY_OPTIONS>
+
+/** @throws OptionError, which never shows an API key */
+export function readVerifyOptions(given: VerifyOptions): ReadOptions {
+  const options = settingsOf(VERIFY_OPTIONS, given)
+  if (options.limits && options.spareKey === undefined) {
+    const expected = 'a throwaway key that the checks of limits may exhaust'
+    throw new OptionError({ option: 'spareKey', expected, got: 'none' })
+  }
+  if (options.spareKey === options.apiKey) {
+    throw new OptionError({ option: 'spareKey', expected: 'a second key', got: 'the same one' })
+  }
+  return options
+}
+
+function isUrl(address: string): boolean {
+  try {
+    const { protocol, host, username } = new URL(address)
+    return /^https?:$/.test(protocol) && host !== '' && username === ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import { type Awaitable, chain, isPromise, orElse } from '../lib/async.js'
+import type { RateLimitStore } from '../ports.js'
+import { memoryRateLimits } from './memory-rate-limits.js'
+import type { Decision } from './windows-and-bans.js'
+
+/** Runs a task after some ms. @returns cancels it */
+export type Timer = (task: () => void, ms: number) => () => void
+
+export interface CircuitBreakerOptions {
+  readonly rateLimits: RateLimitStore
+  /** How long to wait for a decision, in ms. */
+  readonly timeoutMs: number
+  readonly timer: Timer
+  readonly onFailure: (error: unknown) => void
+  /** Called at the first decision since a failure. */
+  readonly onRecovery: () => void
+}
+
+/** How often a request is sent to a server that does not answer, in ms. */
+const RETRY_EVERY = 500
+
+/**
+ * The protection of a rate limit store that may fail: it always decides. Where the store throws,
+ * rejects or returns something other than a decision, this process counts that request by itself. Where
+ * it does not answer in time, the circuit opens: this process counts every request of that server,
+ * and sends one of them from time to time, without waiting, until one is answered. So a failing
+ * store leads neither to 500 nor to unlimited requests.
+ */
+export function withCircuitBreaker(
+  options: CircuitBreakerOptions,
+): Pick<RateLimitStore, 'consume'> {
+  const { rateLimits, onFailure, onRecovery } = options
+  const local = memoryRateLimits()
+  const circuits = new Map<string, Circuit>()
+  /** The servers whose last decision failed. */
+  const failing = new Set<string>()
+
+  return {
+    consume(partition, policy, now) {
+      const ask = () => chain(rateLimits.consume(partition, policy, now), checkDecision)
+      const decideHere = () => local.consume(partition, policy, now)
+      const server = rateLimits.serverOf?.(partition) ?? ''
+      const circuit = circuitOf(server)
+      if (circuit.isOpen()) {
+        circuit.retry(ask)
+        return decideHere()
+      }
+      return orElse(
+        () => (failing.has(server) ? chain(circuit.call(ask), recovered) : circuit.call(ask)),
+        error => {
+          // The clock failed, not the store.
+          if (!Number.isFinite(now)) throw error
+          failing.add(server)
+          onFailure(error)
+          return decideHere()
+        },
+      )
+
+      function recovered(decision: Decision): Decision {
+        if (failing.delete(server) && failing.size === 0) onRecovery()
+        return decision
+      }
+    },
+  }
+
+  function circuitOf(server: string): Circuit {
+    const known = circuits.get(server)
+    if (known) return known
+    const circuit = createCircuit(options)
+    circuits.set(server, circuit)
+    return circuit
+  }
+}
+
+/** The calls to one server. */
+type Circuit = ReturnType<typeof createCircuit>
+
+function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
+  let open = false
+  let mayRetry = true
+
+  return {
+    /** Whether the latest call was not answered in time. */
+    isOpen: () => open,
+    call,
+    /** Asks whether the server is back, unless it was asked a moment ago. */
+    retry(ask: () => Awaitable<unknown>): void {
+      if (mayRetry) void orElse(() => chain(call(ask), close), onFailure)
+      pauseRetries()
+    },
+  }
+
+  function close(): void {
+    open = false
+  }
+
+  /** Rejects when the answer takes too long. */
+  function call<T>(ask: () => Awaitable<T>): Awaitable<T> {
+    const answer = ask()
+    if (!isPromise(answer)) return answer
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        open = true
+        pauseRetries()
+        reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
+      }
+      // A busy process reads what has arrived first, so that its own delay is not the server's.
+      let cancel = timer(() => {
+        cancel = timer(giveUp, 1)
+      }, timeoutMs)
+      answer.then(resolve, reject).finally(() => cancel())
+    })
+  }
+
+  function pauseRetries(): void {
+    if (!mayRetry) return
+    mayRetry = false
+    timer(() => {
+      mayRetry = true
+    }, RETRY_EVERY)
+  }
+}
+
+/** @throws TypeError for what cannot become headers */
+function checkDecision(decision: Decision): Decision {
+  const { limit, remaining, reset } = decision ?? {}
+  if ([limit, remaining, reset].every(Number.isSafeInteger)) return decision
+  throw new TypeError('The rate limit store returned no decision')
+}

@@ -1,0 +1,100 @@
+import { type Awaitable, chain } from '../lib/async.js'
+import type { Idempotency, PetOperations } from '../pets/operations.js'
+import { createQueryReader } from '../pets/query.js'
+import type { Pet } from '../pets/schema.js'
+import type { PetFilter } from '../ports.js'
+import type { KnownKey } from './api-keys.js'
+import type { ApiRequest } from './api-request.js'
+import { readBody } from './body.js'
+import { readIdempotencyKey } from './idempotency-header.js'
+import {
+  pageRepresentation,
+  petRepresentation,
+  type Representation,
+  type ResponseHeaders,
+} from './response.js'
+import type { OperationRoute } from './router.js'
+
+export interface AnswerOptions {
+  readonly maxBodyBytes: number
+  readonly pagination: boolean
+  readonly idempotency: Idempotency | null
+}
+
+/** The answer to an admitted request for an operation. Throws or rejects with the failure. */
+export type Answers = (
+  route: OperationRoute,
+  request: ApiRequest,
+  now: number,
+  key: KnownKey | undefined,
+) => Awaitable<Representation>
+
+export function createAnswers(
+  operations: PetOperations,
+  headersOf: Pick<ResponseHeaders, 'created' | 'next'>,
+  { maxBodyBytes, pagination, idempotency }: AnswerOptions,
+): Answers {
+  const readQuery = createQueryReader(pagination)
+
+  return (route, request, now, key) => {
+    switch (route.operation) {
+      case 'getPet':
+        return chain(operations.getPet(route.petId, now), found)
+      case 'createPet':
+        return idempotency === null || request.headers['idempotency-key'] === undefined
+          ? chain(readBody(request, maxBodyBytes), body => createPet(body, request))
+          : createPetOnce(request, now, key as KnownKey)
+      case 'listPets': {
+        const filter = readQuery(request.query)
+        const page = operations.listPets(filter)
+        return pagination ? linked(filter, page, request.mount) : chain(page, pageRepresentation)
+      }
+    }
+  }
+
+  function createPet(body: unknown, { mount, isGone }: ApiRequest): Awaitable<Representation> {
+    return chain(operations.createPet(body, isGone), pet =>
+      petRepresentation(201, pet, headersOf.created(pet.id, mount)),
+    )
+  }
+
+  /** draft-ietf-httpapi-idempotency-key-header-07. */
+  function createPetOnce(
+    request: ApiRequest,
+    now: number,
+    { id: scope }: KnownKey,
+  ): Awaitable<Representation> {
+    const { headers, mount, isGone } = request
+    if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
+    const name = { scope, key: readIdempotencyKey(headers), now }
+    return chain(readBody(request, maxBodyBytes), body =>
+      chain(operations.createPetOnce(body, name, isGone), ({ pet, replayed }) => {
+        const created = headersOf.created(pet.id, mount)
+        return petRepresentation(201, pet, replayed ? { ...created, ...REPLAYED } : created)
+      }),
+    )
+  }
+
+  /** Adds a `Link` to the next page, if there is one. */
+  function linked(
+    { limit, status }: PetFilter,
+    listed: Awaitable<readonly Pet[]>,
+    mount: string | undefined,
+  ): Awaitable<Representation> {
+    return chain(listed, page => {
+      const representation = pageRepresentation(page)
+      const after = page[limit - 1]?.id
+      if (after === undefined) return representation
+      return chain(operations.listPets({ limit: 1, status, after }), ([more]) => {
+        if (!more) return representation
+        return { ...representation, headers: headersOf.next({ limit, status, after }, mount) }
+      })
+    })
+  }
+}
+
+const REPLAYED = { 'Idempotent-Replayed': 'true' }
+
+function found(pet: Pet): Representation {
+  return petRepresentation(200, pet)
+}

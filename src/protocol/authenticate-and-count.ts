@@ -1,0 +1,118 @@
+import {
+  type ApiError,
+  type CredentialProblem,
+  rateLimited,
+  rateLimitOf,
+  unauthorized,
+} from '../errors.js'
+import type { Emit } from '../events.js'
+import { type Awaitable, chain } from '../lib/async.js'
+import type { Policy } from '../limits/plans.js'
+import type { Decision } from '../limits/windows-and-bans.js'
+import type { RateLimitStore } from '../ports.js'
+import { type ApiKeys, credentialProblem, type KnownKey } from './api-keys.js'
+import type { ApiRequest } from './api-request.js'
+
+/** The caller of a request, and when it called. */
+export interface Caller {
+  /** The API key as sent, if one was. */
+  readonly token: string | undefined
+  /** The caller's address; undefined for calls within this process. */
+  readonly client: string | undefined
+  /** ms since the epoch */
+  readonly now: number
+  /** Those of the request, to say what is wrong with its credential; none for direct calls. */
+  readonly headers?: ApiRequest['headers'] | undefined
+  /** Why a door could not read the request. Such a request costs a unit like any other. */
+  readonly refusal?: ApiError | undefined
+}
+
+export interface Admission {
+  /** Undefined without a valid key. */
+  readonly key: KnownKey | undefined
+  /** Undefined when rate limiting is off. */
+  readonly decision: Decision | undefined
+  /** The policy that the decision applied. */
+  readonly policy: Policy | undefined
+  /** Why shadow mode would have rejected the request. */
+  readonly shadowed?: Decision['code'] | undefined
+  /** 429, the door's refusal or 401; undefined when the caller is admitted. */
+  readonly failure: ApiError | undefined
+}
+
+/** For a request that needs no key and is not counted: a preflight, or a path outside the API. */
+export const UNCOUNTED: Admission = {
+  key: undefined,
+  decision: undefined,
+  policy: undefined,
+  failure: undefined,
+}
+
+export interface Gate {
+  /** Looks up the key of a token, valid at `now`. Counts nothing. */
+  identify(token: string | undefined, now: number): KnownKey | undefined
+  /** Identifies the caller, takes one request from its budget, then requires a valid key. */
+  admit(caller: Caller): Awaitable<Admission>
+}
+
+export interface GateOptions {
+  readonly apiKeys: ApiKeys
+  /** Undefined turns rate limiting off. */
+  readonly rateLimits: Pick<RateLimitStore, 'consume'> | undefined
+  readonly anonymous: Policy
+  /** Whether a request over its limit is admitted nevertheless. */
+  readonly isShadow: boolean
+  readonly emit: Emit
+}
+
+/**
+ * The one gate in front of every operation but the host's own. Callers without a valid key are
+ * counted by address, so that strangers can neither use up nor ban a key (spec §5, §8).
+ */
+export function createGate(options: GateOptions): Gate {
+  const { apiKeys, rateLimits, anonymous, isShadow, emit } = options
+
+  return {
+    identify,
+    admit(caller) {
+      const { token, client = 'local', now } = caller
+      const key = identify(token, now)
+      const policy = key ? key.policy : anonymous
+      if (!rateLimits) return admission(caller, key, policy, undefined)
+      const partition = key ? key.id : `addr:${client}`
+      return chain(rateLimits.consume(partition, policy, now), decision => {
+        if (decision.code !== undefined) announce(partition, decision)
+        const admitted = admission(caller, key, policy, isShadow ? undefined : decision)
+        return isShadow ? { ...admitted, decision, shadowed: decision.code } : admitted
+      })
+    },
+  }
+
+  function identify(token: string | undefined, now: number): KnownKey | undefined {
+    return token === undefined ? undefined : apiKeys.find(token, now)
+  }
+
+  function announce(partition: string, decision: Decision): void {
+    if (decision.code === 'rate_limit_exceeded') {
+      emit('limit.exceeded', { partition, rateLimit: rateLimitOf(decision) })
+    }
+    if (decision.bannedUntil !== undefined) {
+      emit('key.banned', { keyId: partition, bannedUntil: decision.bannedUntil })
+    }
+  }
+}
+
+function admission(
+  { token, refusal, headers }: Caller,
+  key: KnownKey | undefined,
+  policy: Policy,
+  decision: Decision | undefined,
+): Admission {
+  const rejected = decision?.code !== undefined ? rateLimited(decision) : undefined
+  const failure = rejected ?? refusal ?? (key ? undefined : unauthorized(problem()))
+  return { key, decision, policy, failure }
+
+  function problem(): CredentialProblem {
+    return token === undefined ? credentialProblem(headers) : 'invalid'
+  }
+}

@@ -1,0 +1,165 @@
+import { notFound, toApiError } from '../errors.js'
+import { type Awaitable, chain, orElse } from '../lib/async.js'
+import type { PetOperations } from '../pets/operations.js'
+import type { Clock } from '../ports.js'
+import { type AnswerOptions, createAnswers } from './answer-operation.js'
+import { bearerToken } from './api-keys.js'
+import type { ApiHandler, ApiRequest, ApiResponse, Identity, RequestHead } from './api-request.js'
+import { type Admission, type Gate, UNCOUNTED } from './authenticate-and-count.js'
+import {
+  type Content,
+  errorRepresentation,
+  type HeaderOptions,
+  type Representation,
+  responseHeaders,
+} from './response.js'
+import { createRouter } from './router.js'
+
+export interface ProtocolOptions extends HeaderOptions, AnswerOptions {
+  readonly clock: Clock
+}
+
+export interface Protocol extends ApiHandler {
+  /**
+   * Tells which operation a request is for and whose key it carries. Counts nothing.
+   *
+   * @returns also the request to handle, with what was read of it
+   */
+  identify(request: ApiRequest): Identity & { readonly request: ApiRequest }
+}
+
+/**
+ * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
+ * then 404 and 405, then the body (413, 415, 400), then the operation.
+ */
+export function createProtocol(
+  operations: PetOperations,
+  gate: Gate,
+  options: ProtocolOptions,
+): Protocol {
+  const { clock, basePath, cors, maxBodyBytes } = options
+  const routeOf = createRouter(basePath)
+  const headersOf = responseHeaders(options)
+  const answerOf = createAnswers(operations, headersOf, options)
+
+  return {
+    basePath,
+    maxBodyBytes,
+    identify(request) {
+      const head = headOf(request)
+      return {
+        operation: head.route?.operation,
+        key: gate.identify(head.token, readClock()),
+        request: { ...request, head },
+      }
+    },
+    handle(request) {
+      const { route, token } = request.head ?? headOf(request)
+      const call = { request, route, token, now: readClock() }
+      return chain(
+        orElse(() => admit(call), refused),
+        admission =>
+          chain(
+            orElse(() => answer(call, admission), errorRepresentation),
+            representation => respond(call, admission, representation),
+          ),
+      )
+    },
+  }
+
+  function headOf({ method, path, headers }: ApiRequest): RequestHead {
+    return { route: routeOf(method, path), token: bearerToken(headers['authorization']) }
+  }
+
+  function admit({ request, route, token, now }: Call): Awaitable<Admission> {
+    const { client, headers, refusal } = request
+    // A request that could not be parsed has no path, but counts, so that its sender is limited too.
+    const isOutside = !route && (!refusal || request.path !== '')
+    if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
+    return gate.admit({ token, client, now, refusal, headers })
+  }
+
+  function answer(
+    { request, route, now }: Call,
+    { failure, key }: Admission,
+  ): Awaitable<Representation> {
+    if (failure) throw failure
+    if (!route) throw notFound(`The API is served below ${basePath}.`)
+    if (isPreflight(request)) return PREFLIGHT
+    if (route.failure) throw route.failure
+    return answerOf(route, request, now, key)
+  }
+
+  function respond(
+    { request, route, now }: Call,
+    admission: Admission,
+    { status, content, headers: own }: Representation,
+  ): ApiResponse {
+    const { method, mount } = request
+    const operation = route?.operation
+    const hasOrigin = request.headers['origin'] !== undefined
+    const bytes = content?.bytes
+    const headers = headersOf.all({ now, bytes, admission, operation, own, mount, hasOrigin })
+    const { key, shadowed } = admission
+    const about = shadowed === undefined ? { operation, key } : { operation, key, shadowed }
+    const outside = route === undefined
+    if (content?.pieces && method !== 'HEAD') {
+      return inPieces({ status, headers, about, outside }, content)
+    }
+    const body = content === undefined || method === 'HEAD' ? '' : content.text
+    return { status, headers, body, about, outside }
+  }
+
+  /** NaN when the host's clock fails: no decision can be made, so the response is a 500. */
+  function readClock(): number {
+    try {
+      const now: unknown = clock()
+      return typeof now === 'number' ? now : Number.NaN
+    } catch {
+      return Number.NaN
+    }
+  }
+
+  /** Fetch standard, "CORS-preflight request". */
+  function isPreflight({ method, headers }: ApiRequest): boolean {
+    return (
+      cors &&
+      method === 'OPTIONS' &&
+      headers['origin'] !== undefined &&
+      headers['access-control-request-method'] !== undefined
+    )
+  }
+}
+
+/** A request on its way through the protocol. */
+interface Call extends RequestHead {
+  readonly request: ApiRequest
+  /** ms since the epoch: read once, and used for the whole response. */
+  readonly now: number
+}
+
+/** Needs no key and costs no quota (Fetch standard, "CORS protocol"). */
+const PREFLIGHT: Representation = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+    // A wildcard does not cover Authorization.
+    'Access-Control-Allow-Headers': 'Authorization, *',
+    'Access-Control-Max-Age': '86400',
+  },
+}
+
+function refused(thrown: unknown): Admission {
+  return { ...UNCOUNTED, failure: toApiError(thrown) }
+}
+
+/** The whole text is built only when `body` is read. */
+function inPieces(response: Omit<ApiResponse, 'body'>, content: Content): ApiResponse {
+  return {
+    ...response,
+    pieces: content.pieces,
+    get body() {
+      return content.text
+    },
+  }
+}

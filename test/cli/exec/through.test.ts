@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { createTestDouble, type TestDouble } from '../../../adapters/test-double/index.js'
+import { borrowedCommand } from '../../support/borrowed-command.js'
+import { runCommand, runInThread, scriptCommand } from '../../support/command.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
+
+/** No server is there. A port that the system has just taken back may be another program's by now. */
+const DEAD = 'http://127.0.0.1:2/v1'
+const KEY = 'k3y-that-must-not-leak'
+const API_KEYS = { [KEY]: { id: 'ci', plan: 'pro' } } as const
+/** It reads each body, as the next request would otherwise take another connection. */
+const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+  const headers = { authorization: 'Bearer ' + key }
+  const get = async path => {
+    const response = await fetch(url + path, { headers })
+    await response.text()
+    return response.status
+  };`
+
+test('exec --through - the command reaches the server, and the verdict of the double follows', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
+  const polite = await throughInProcess(url, ['--strict', '--key', KEY], script, scriptCommand)
+  assert.deepEqual(
+    [polite.code, polite.stdout, polite.stderr],
+    [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
+  )
+  const bad = await through(url, ['--strict', '--key', KEY], `${GET} await get('/pets/1')`)
+  assert.equal(bad.code, 1)
+  assert.match(bad.stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called \(key 1, /)
+  assert.deepEqual(
+    double.requests().map(({ key }) => key),
+    ['ci', 'ci'],
+  )
+})
+
+test('exec --through - the key comes from --key or the environment, and is never shown', async t => {
+  const folder = temporaryFolder(t)
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const [json, junit] = [join(folder, 'report.json'), join(folder, 'report.xml')]
+  const script = `${GET}
+    const statuses = [await get('/pets?q=' + key), await get('/' + key), await get('/pets/1')]
+    for (let count = 0; count < 6; count++) await get('/' + key)
+    process.exit(statuses.join() === '200,404,404' ? 7 : 1)`
+  for (const [flags, variables] of [
+    [['--key', KEY], {}],
+    [[], { ADOPTION_STORE_KEY: KEY }],
+    [[], { ADOPTION_STORE_API_KEY: KEY }],
+  ] as const) {
+    const files = ['--report', json, '--junit', junit]
+    const words = throughWords(url, [...flags, ...files], borrowedCommand(script))
+    const { code, stderr } = await runInThread(words, { ...environment(), ...variables })
+    assert.equal(code, 7, JSON.stringify(flags))
+    assert.match(stderr, /refusal\.repeated/)
+    for (const shown of [stderr, await readFile(json, 'utf8'), await readFile(junit, 'utf8')]) {
+      assert.ok(shown.includes('REDACTED') || shown.includes('<testsuites'))
+      assert.ok(!shown.includes(KEY), shown)
+    }
+  }
+  const { findings, decided, unanswered } = JSON.parse(await readFile(json, 'utf8'))
+  assert.deepEqual([findings.length > 0, decided, unanswered], [true, 2, 0])
+})
+
+test('exec --through --strict - fails when the server decided on nothing', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url, origin } = await double.listen()
+  const lists = `${GET} await get('/pets').catch(() => {})`
+  for (const [baseUrl, script, expected] of [
+    [url, 'null', /^Verdict: no requests arrived, [^\n]+\n$/],
+    [
+      DEAD,
+      lists,
+      /did not arrive in full, .*: connection refused \(ECONNREFUSED\)\.\n.*nothing was checked/,
+    ],
+    [
+      origin,
+      `${GET} await fetch(url.replace('/v1', '') + '/healthz')`,
+      /the service decided on no request/,
+    ],
+    [`${url}/nowhere`, lists, /^Verdict: the service decided on no request/],
+  ] as const) {
+    const strict = await through(baseUrl, ['--strict', '--key', KEY], script)
+    assert.match(strict.stderr, expected)
+    assert.equal(strict.code, 1, baseUrl)
+    const lenient = await through(baseUrl, ['--key', KEY], script)
+    assert.deepEqual([lenient.code, lenient.stderr], [0, strict.stderr])
+  }
+})
+
+test('exec --through - a dead server is one line, and 502 to the client', async () => {
+  const script = `${GET} const response = await fetch(url + '/pets'); console.log(response.status, await response.text())
+    for (let count = 0; count < 4; count++) await get('/pets')`
+  const { stdout, stderr } = await throughInProcess(DEAD, [], script)
+  const message = 'The service gave no response: connection refused (ECONNREFUSED).'
+  assert.equal(stdout, `502 ${JSON.stringify({ code: 'bad_gateway', message, status: 502 })}\n`)
+  assert.equal(stderr.match(/ECONNREFUSED/g)?.length, 1)
+  assert.match(stderr, /Verdict: 5 responses of http:\/\/127\.0\.0\.1:\d+ did not arrive in full/)
+})
+
+test('exec --through - bad usage is one line with exit code 2, and shows no secret', async () => {
+  const url = 'http://127.0.0.1:1/v1'
+  for (const [flags, expected] of [
+    [
+      ['--through', url, '--clock', '2030-01-01T00:00:00Z'],
+      /^--through cannot be combined with --clock; use only one$/,
+    ],
+    [['--through', url, '--seed', 'x.json'], /with --seed;/],
+    [['--through', url, '--keys', 'x.json'], /with --keys;/],
+    [['--through', url, '--har', 'x.har'], /with --har;/],
+    [
+      ['--through', url, '--record', 'x.json'],
+      /^--through cannot be combined with --record; use only one$/,
+    ],
+    [['--through', url, '--rate-limit=off'], /--through cannot be combined with --rate-limit/],
+    [['--through', url, '--store', 'x.json'], /^--store works with serve only$/],
+    [['--through', `http://me:${KEY}@127.0.0.1/v1`], /^Expected --through .*without user name/],
+    [['--through', KEY], /^Expected --through to be an address/],
+    [['--through', `${url}?key=${KEY}`], /^Expected --through/],
+    [['--key', KEY], /^--key needs --through$/],
+    [['--through', url, '--clients', '0'], /--clients/],
+    [['--through', url, '--allow', 'nothing'], /--allow takes a rule/],
+  ] as const) {
+    const { code, stderr } = await runInThread(
+      ['exec', ...flags, '--', process.execPath, '-e', ''],
+      environment(),
+    )
+    assert.equal(code, 2, stderr)
+    assert.match(stderr.replace(/^animal-adoption-store: |\n$/g, ''), expected)
+    assert.ok(!stderr.includes(KEY), stderr)
+  }
+  const serve = await runInThread(['serve', '--through', url])
+  assert.match(serve.stderr, /--through works with exec only/)
+})
+
+test('exec --through - options of a store in the environment are left aside', async () => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  const variables = {
+    ADOPTION_STORE_SEED: 'none.json',
+    ADOPTION_STORE_CLOCK: '2030-01-01',
+    PORT: '1',
+  }
+  const script = `${GET} process.exit((await get('/pets')) === 200 ? 7 : 1)`
+  const words = throughWords(url, ['--key', KEY], borrowedCommand(script))
+  assert.equal((await runInThread(words, { ...environment(), ...variables })).code, 7)
+})
+
+test('exec --through - a command that ends with requests under way, or by a signal, ends the run', async t => {
+  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  const { url } = await double.listen()
+  double.faults.arm({ kind: 'hang', times: 'always' })
+  const arrival = await tellArrivals(t, double)
+  const begin = `${GET} get('/pets').catch(() => {}); await fetch('${arrival}');`
+  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3)`, scriptCommand)
+  assert.equal(exited.code, 3)
+  assert.match(exited.stderr, /1 of 1 requests got no response/)
+  const killed = await through(
+    url,
+    ['--key', KEY],
+    `${begin} process.kill(process.pid, 'SIGKILL')`,
+    scriptCommand,
+  )
+  assert.equal(killed.code, 137)
+})
+
+/** The address of a server whose nth response comes after the nth request has reached the double. */
+async function tellArrivals(t: TestContext, double: TestDouble): Promise<string> {
+  let calls = 0
+  const server = createHttpServer(async (_request, response) => {
+    const call = ++calls
+    while (double.requests().length < call) await setImmediate()
+    response.end()
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Without what the script prints. */
+function through(
+  url: string,
+  flags: readonly string[],
+  script: string,
+  commandOf = borrowedCommand,
+) {
+  return runInThread(throughWords(url, flags, commandOf(script)), environment())
+}
+
+/** With what the script prints. */
+function throughInProcess(
+  url: string,
+  flags: readonly string[],
+  script: string,
+  commandOf = borrowedCommand,
+) {
+  return runCommand(throughWords(url, flags, commandOf(script)), environment())
+}
+
+function throughWords(url: string, flags: readonly string[], command: readonly string[]) {
+  return ['exec', '--through', url, ...flags, '--', ...command]
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const { ADOPTION_STORE_API_KEY: _, ...others } = process.env
+  return others
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { checkKeys, readKeyFile } from '../../../adapters/cli/inputs.js'
+import { createApiKeys } from '../../../src/protocol/api-keys.js'
+import { temporaryFolders } from '../../stores/json-file/json-files.js'
+import { firstOutput } from '../../support/first-output.js'
+import { MAIN } from '../../support/paths.js'
+
+const folder = temporaryFolders()
+const keyFile = (text: string) => {
+  const path = join(folder(), 'keys.json')
+  writeFileSync(path, text)
+  return path
+}
+const WEB = { id: 'web', plan: 'pro' } as const
+const CI = { id: 'ci', plan: 'free' } as const
+
+test('keys - what a file has not changed stays the same object, and is not checked again', async () => {
+  const check = (file: object, ...known: Awaited<ReturnType<typeof checkKeys>>[]) =>
+    checkKeys('keys.json', new Map(Object.entries(file)), ...known)
+  const known = await check({ a: WEB, b: CI })
+  const next = await check({ a: { ...WEB }, b: { ...CI, plan: 'pro' } }, known)
+  assert.equal(next.get('a'), known.get('a'))
+  assert.deepEqual(next.get('b'), { id: 'ci', plan: 'pro' })
+  const longer = { a: WEB, c: { id: 'web', plan: 'free' } }
+  await assert.rejects(check(longer, known), /key 2 must be one plan for each id/)
+  await assert.rejects(check({ a: { ...WEB, planet: 'earth' } }, known), /key 1 has an unknown/)
+})
+
+const MANY = Array.from({ length: 3_000 }, (_, n) => `"k\\"},{${n}": {"id": "${n}", "plan": "pro"}`)
+
+test('keys - many are read and checked in slices', async () => {
+  const path = keyFile(`{${MANY.join(',\n')}}`)
+  let turns = 0
+  const count = () => {
+    turns++
+    counting = setImmediate(count)
+  }
+  const turnsFor = async <T>(task: () => Promise<T>) => {
+    const before = turns
+    const result = await task()
+    assert.ok(turns - before >= 3, `${turns - before} turns for others`)
+    return result
+  }
+  let counting = setImmediate(count)
+  const file = await turnsFor(() => readKeyFile(path))
+  await turnsFor(() => checkKeys(path, file))
+  clearImmediate(counting)
+  assert.equal(file.size, 3_000)
+  assert.deepEqual(file.get('k"},{2999'), { id: '2999', plan: 'pro' })
+})
+
+test('keys - a mistake between two slices is found where it stands', async () => {
+  const full = MANY.slice(0, 1_000).join(',')
+  const refused = (text: string, message: RegExp) =>
+    assert.rejects(readKeyFile(keyFile(text)), message)
+  await refused(`{${full},}`, /is not valid JSON at line 1, column \d+: /)
+  await refused(`{${full},"b":1},{"c":2}`, /is not valid JSON at line 1, column \d+: /)
+  await refused(`{${full},\n${MANY[0]?.replace('pro', 'free')}}`, /has a name twice, at line 2, /)
+  await refused(`[${'{},'.repeat(1_000)}{}]`, /must look like/)
+})
+
+test('keys - 20,000 keys of one customer are added in the time of so many of different ones', () => {
+  const cpu = (idOf: (n: number) => string) => {
+    const keys = Array.from({ length: 20_000 }, (_, n) => [`k${n}`, { ...WEB, id: idOf(n) }])
+    const begin = process.cpuUsage()
+    const ring = createApiKeys(Object.fromEntries(keys))
+    for (const [key] of keys) ring.remove(key as string)
+    return process.cpuUsage(begin).user
+  }
+  cpu(String)
+  const [different, same] = [cpu(String), cpu(() => 'one')]
+  assert.ok(same < 5 * different, `${same} us instead of ${different}`)
+})
+
+test('keys - SIGHUP reads the file again, without --watch, and the server goes on', {
+  skip: process.platform === 'win32' && 'Windows has no SIGHUP',
+}, async t => {
+  const path = join(folder(), 'keys.json')
+  const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+  writeFileSync(path, JSON.stringify({ [digest('one')]: WEB, [digest('two')]: CI }))
+  const words = ['serve', '--port', '0', '--json', '--log', 'silent', '--keys', path]
+  const server = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => server.kill('SIGKILL'))
+  const { baseUrl } = JSON.parse(await firstOutput(server))
+  const status = async (key: string) =>
+    (await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })).status
+  assert.deepEqual([await status('one'), await status('two')], [200, 200])
+  writeFileSync(path, JSON.stringify({ [digest('two')]: CI }))
+  server.kill('SIGHUP')
+  assert.match(String(await once(server.stderr, 'data')), /reloaded .*: removed web\n$/)
+  assert.deepEqual([await status('one'), await status('two')], [401, 200])
+  server.kill('SIGTERM')
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+})

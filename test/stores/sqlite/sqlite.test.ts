@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { storageSuite } from '../../../adapters/stores/kit/suite.js'
+import { type Database, loadDriver } from '../../../adapters/stores/sqlite/driver.js'
+import {
+  type SqliteStorage,
+  sqliteRateLimits,
+  sqliteStorage,
+} from '../../../adapters/stores/sqlite/index.js'
+import type { Pet } from '../../../src/index.js'
+import type { PetStorage } from '../../../src/ports.js'
+import { testUnless } from '../../support/test-unless.js'
+import { gate } from '../../support/waiting.js'
+import { movedOf, temporaryFolders } from '../json-file/json-files.js'
+import { withoutSqlite } from './availability.js'
+
+const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
+const test = testUnless(withoutSqlite)
+const folder = temporaryFolders()
+const opened = new Map<PetStorage, string>()
+after(async () => {
+  for (const storage of opened.keys()) await (storage as SqliteStorage).close()
+})
+
+storageSuite((name, run) => test(`sqlite - ${name}`, run), {
+  create: open,
+  async reopen(storage) {
+    await (storage as SqliteStorage).close()
+    return open(opened.get(storage))
+  },
+  idempotency: true,
+})
+
+test('sqlite - an invalid pet is rejected without failing its batch', async () => {
+  const storage = await openHere()
+  const inserts = await Promise.allSettled([
+    storage.insert(REX),
+    storage.insert({ ...REX, categoryId: 1.5 }),
+    storage.insert({ ...REX, name: 5 as unknown as string }),
+    storage.insert({ ...REX, status: 'lost' as 'sold' }),
+    storage.insert(REX),
+  ])
+  assert.deepEqual(
+    inserts.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual((await storage.dump()).pets, [
+    { id: 1, ...REX },
+    { id: 2, ...REX },
+  ])
+  await assert.rejects(
+    storage.restore({ pets: [{ id: 1, ...REX, categoryId: 0.5 }], nextId: 2 }),
+    /`categoryId` must be/,
+  )
+})
+
+test('sqlite - an id is not reused after somebody deleted its animal by hand', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let n = 0; n < 5; n++) await storage.insert(REX)
+  await byHand(path, database => database.exec('DELETE FROM pets WHERE id IN (2, 5)'))
+  assert.equal(await storage.count(), 3)
+  assert.equal((await storage.insert(REX)).id, 6)
+  assert.deepEqual(await storage.check(), [])
+  await byHand(path, database => database.exec('DELETE FROM pets'))
+  assert.equal(await storage.count(), 0)
+  assert.deepEqual(await storage.dump(), { pets: [], nextId: 7 })
+  assert.equal((await storage.insert(REX)).id, 7)
+})
+
+test('sqlite - the key of an animal that somebody deleted is free', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const once = { scope: 'web', key: 'k', fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+  await storage.insertOnce(REX, once, 0)
+  await byHand(path, database => database.exec('DELETE FROM pets'))
+  const { pet, replayed } = await storage.insertOnce(REX, once, 0)
+  assert.deepEqual([pet.id, replayed], [2, false])
+})
+
+test('sqlite - expired keys are dropped while others come', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let now = 0; now < 100; now++) {
+    const once = { scope: 'web', key: `k${now}`, fingerprint: 'f', expiresAt: now + 10 }
+    await storage.insertOnce(REX, once, now)
+  }
+  assert.equal((await storage.dump()).idempotencyKeys?.length, 10)
+})
+
+test('sqlite - the count is exact after a restore with gaps', async () => {
+  const storage = await openHere()
+  await storage.restore({ pets: [2, 5, 9].map(id => ({ id, ...REX })), nextId: 12 })
+  assert.equal(await storage.count(), 3)
+  await storage.insert(REX)
+  await Promise.all([storage.insert(REX), storage.insert(REX)])
+  assert.equal(await storage.count(), 6)
+  assert.deepEqual(await storage.check(), [])
+})
+
+test('sqlite - seed restores into a storage that was never used, and into no other', async () => {
+  const storage = await openHere()
+  const written: number[] = []
+  const pets = Array.from({ length: 2_500 }, (_, at): Pet => ({ id: at + 1, ...REX }))
+  const onProgress = (count: number) => void written.push(count)
+  assert.equal(await storage.seed({ pets, nextId: 3_000 }, { onProgress }), true)
+  assert.deepEqual(written, [500, 1_000, 1_500, 2_000, 2_500])
+  assert.equal(await storage.seed({ pets: [], nextId: 1 }), false)
+  await storage.restore({ pets: [], nextId: 2 })
+  assert.equal(await storage.seed({ pets, nextId: 3_000 }), false)
+  assert.equal(await storage.count(), 0)
+})
+
+test('sqlite - a rare status is found by its index', async () => {
+  const path = newPath()
+  await (await openHere(path)).close()
+  await byHand(path, database => {
+    const plan = database
+      .prepare(
+        `EXPLAIN QUERY PLAN SELECT id FROM pets INDEXED BY pets_sold
+         WHERE status = 'sold' AND id > ? ORDER BY id LIMIT ?`,
+      )
+      .all(0, 20)
+    assert.deepEqual(
+      plan.map(row => row['detail']),
+      ['SEARCH pets USING COVERING INDEX pets_sold (id>?)'],
+    )
+  })
+})
+
+test('sqlite - commits are synced, to a write-ahead log', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  await storage.insert(REX)
+  assert.ok(fs.statSync(`${path}-wal`).size > 0)
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
+})
+
+test('sqlite - check finds rows that this package did not write', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  for (let n = 0; n < 3; n++) await storage.insert(REX)
+  await byHand(path, database => database.exec("UPDATE pets SET name = 'Rex' WHERE id = 2"))
+  assert.deepEqual(await storage.check(), ['the name of animal 2 is not a JSON string'])
+  await byHand(path, database => database.exec('INSERT INTO pets VALUES (10, \'"Tom"\', 1, NULL)'))
+  assert.deepEqual(await storage.check(), [
+    '4 animals are stored, and 10 are counted',
+    'the name of animal 2 is not a JSON string',
+  ])
+})
+
+test('sqlite - inserts wait for the lock of another process, and are refused in time', async () => {
+  const path = newPath()
+  const storage = await openHere(path, 300)
+  await storage.insert(REX)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const refused = await Promise.allSettled([storage.insert(REX), storage.insert(REX)])
+    assert.deepEqual(
+      refused.map(result => result.status === 'rejected' && result.reason.message),
+      Array(2).fill(`${path} ${LOCKED}`),
+    )
+    // Reads do not wait.
+    assert.deepEqual(storage.list({ limit: 20 }), [{ id: 1, ...REX }])
+    await assert.rejects(storage.restore({ pets: [], nextId: 1 }), { message: `${path} ${LOCKED}` })
+    const waiting = storage.insert(REX)
+    other.exec('COMMIT')
+    assert.equal((await waiting).id, 2)
+  })
+})
+
+test('sqlite - a closed storage refuses everything, and closes once', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const last = storage.insert(REX)
+  const closing = storage.close()
+  assert.equal(storage.close(), closing)
+  await closing
+  assert.equal((await last).id, 1)
+  const closed = { name: 'SqliteError', message: `${path} is closed` }
+  await assert.rejects(storage.insert(REX), closed)
+  await assert.rejects(storage.dump(), closed)
+  await assert.rejects(storage.ping(), closed)
+  await assert.rejects(async () => storage.find(1), closed)
+  await assert.rejects(async () => storage.list({ limit: 1 }), closed)
+})
+
+test('sqlite - what waits for a lock when its storage closes is refused', async () => {
+  const path = newPath()
+  const storage = await openHere(path, 60_000)
+  const limits = await sqliteRateLimits(path, { timeoutMs: 60_000 })
+  await storage.insert(REX)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = [
+      storage.restore({ pets: [], nextId: 1 }),
+      storage.seed({ pets: [], nextId: 1 }),
+      limits.restore([]),
+      limits.reset(),
+    ].map(one => assert.rejects(one, { name: 'SqliteError', message: `${path} is closed` }))
+    await Promise.all([storage.close(), limits.close(), ...waiting])
+  })
+  const again = await openHere(path)
+  assert.deepEqual(await again.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+})
+
+test('sqlite - what waits for a lock is refused even if its file was replaced a moment ago', async () => {
+  const path = newPath()
+  const storage = await openHere(path, 60_000)
+  await byHand(path, async other => {
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = storage.insert(REX)
+    // Until it has found the lock taken.
+    await new Promise(setImmediate)
+    replace(path)
+    other.exec('ROLLBACK')
+    await assert.rejects(async () => waiting, { name: 'SqliteError', message: /was moved/ })
+  })
+})
+
+test('sqlite - memory does not grow with the number of animals', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  const pets = Array.from({ length: 50_000 }, (_, at): Pet => ({ id: at + 1, ...REX }))
+  await storage.restore({ pets, nextId: pets.length + 1 })
+  await storage.close()
+  const before = process.memoryUsage().heapUsed
+  const again = await openHere(path)
+  assert.equal(await again.count(), 50_000)
+  assert.equal((await again.find(40_000))?.name, 'Rex')
+  const grown = process.memoryUsage().heapUsed - before
+  assert.ok(grown < 1_048_576, `${grown} bytes`)
+})
+
+const LOCKED = 'is locked by another process, which did not finish in time; try again later'
+
+async function openHere(path = newPath(), timeoutMs = 2_500): Promise<SqliteStorage> {
+  const storage = await sqliteStorage(path, { timeoutMs })
+  opened.set(storage, path)
+  return storage
+}
+
+function newPath(): string {
+  return join(folder(), 'pets.sqlite')
+}
+
+/** Puts a copy in its place, which is another file. */
+function replace(path: string): void {
+  fs.copyFileSync(path, `${path}.backup`)
+  fs.renameSync(`${path}.backup`, path)
+}
+
+/** What somebody does with the file in another program. */
+async function byHand(path: string, act: (database: Database) => unknown): Promise<void> {
+  const database = loadDriver(path)(path)
+  try {
+    await act(database)
+  } finally {
+    database.close()
+  }
+}
+
+for (const end of ['', '-wal', '-shm']) {
+  for (const what of ['removed', 'replaced', 'cut'] as const) {
+    // To cut the others shrinks what is in use, or ends a process that reads it.
+    if (what === 'cut' && end !== '-wal') continue
+    test(`sqlite - a file ${end} that is ${what} while open is an error, until it is put back`, async () => {
+      const path = newPath()
+      const message = movedOf(path + end)
+      const storage = await openHere(path)
+      const limits = await sqliteRateLimits(path)
+      await storage.insert(REX)
+      await storage.ping()
+      await limits.ping()
+      const content = fs.readFileSync(path + end)
+      if (what === 'cut') fs.truncateSync(path + end, 100)
+      else fs.renameSync(path + end, `${path}.away`)
+      if (what === 'replaced') fs.copyFileSync(`${path}.away`, path + end)
+      await assert.rejects(storage.ping(), { name: 'SqliteError', message })
+      await assert.rejects(storage.insert(REX), { message })
+      assert.throws(() => storage.list({ limit: 20 }), { message })
+      await assert.rejects(limits.ping(), { message })
+      if (what === 'cut') fs.writeFileSync(path + end, content)
+      else fs.renameSync(`${path}.away`, path + end)
+      await storage.ping()
+      assert.equal((await storage.insert(REX)).id, 2)
+      await limits.close()
+      await storage.close()
+    })
+  }
+}
+
+test('sqlite - a file that is replaced while its opening waits for the lock is an error', async t => {
+  const path = newPath()
+  await (await openHere(path)).close()
+  const message = movedOf(path)
+  const other = loadDriver(path)(path)
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; DELETE FROM pets')
+  const located = gate()
+  const { statSync } = fs
+  t.mock.method(fs, 'statSync', ((name: string, options: fs.StatSyncOptions) => {
+    if (name === path) located.open()
+    return statSync(name, options)
+  }) as typeof fs.statSync)
+  const opening = sqliteStorage(path, { timeoutMs: 60_000 })
+  const refused = assert.rejects(opening, { name: 'SqliteError', message })
+  await located.passed
+  // Until then it has opened the file.
+  await new Promise(setImmediate)
+  replace(path)
+  other.exec('COMMIT')
+  other.close()
+  await refused
+})
+
+test('sqlite - closing a file that was replaced keeps the WAL of the new one', async () => {
+  const path = newPath()
+  const storage = await openHere(path)
+  await storage.insert(REX)
+  for (const end of ['', '-wal', '-shm']) fs.rmSync(path + end)
+  const other = await openHere(path)
+  await other.insert(REX)
+  await storage.close()
+  assert.ok(fs.statSync(`${path}-wal`).size > 0)
+  assert.equal(await other.count(), 1)
+  await other.close()
+})
+
+async function open(path = newPath()): Promise<SqliteStorage> {
+  const storage = await sqliteStorage(path)
+  opened.set(storage, path)
+  return storage
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { openAsBlob } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { judge } from '../../../adapters/verdict/judge/index.js'
+import { temporaryFolder } from '../../support/temporary-folder.js'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+test('judge - bodies pass byte by byte in both directions, in any chunks', async t => {
+  const { baseUrl, fetch } = await serve(t, async (request, response) => {
+    const body = await buffer(request)
+    response.writeHead(200, JSON_TYPE)
+    for (let at = 0; at < body.length; at += 7) response.write(body.subarray(at, at + 7))
+    response.end()
+  })
+  const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 })
+  await fc.assert(
+    fc.asyncProperty(chunks, fc.constantFrom(...BODIES), async (parts, bodyOf) => {
+      const body = bodyOf(parts)
+      const init = { method: 'POST', body, duplex: 'half' } as RequestInit
+      const response = await fetch(`${baseUrl}/pets`, init)
+      assert.deepEqual(Buffer.from(await response.arrayBuffer()), Buffer.concat(parts))
+    }),
+    { seed: 20_301_205, numRuns: 60 },
+  )
+})
+
+/** All the ways to give the same bytes to `fetch`. */
+const BODIES: readonly ((parts: readonly Uint8Array[]) => unknown)[] = [
+  parts => new Uint8Array(Buffer.concat(parts)),
+  parts => new Uint8Array(Buffer.concat(parts)).buffer,
+  parts => new Blob(parts as Uint8Array<ArrayBuffer>[]),
+  parts => ReadableStream.from(parts.filter(({ length }) => length > 0)),
+  parts => generate(parts),
+]
+
+async function* generate(parts: readonly Uint8Array[]) {
+  yield* parts
+}
+
+test('judge - what arrives at the server is what fetch alone would have sent', async t => {
+  const arrived: unknown[] = []
+  const { baseUrl, fetch } = await serve(
+    t,
+    async ({ method, url, rawHeaders, ...rest }, response) => {
+      void rest
+      arrived.push([method, url, rawHeaders])
+      response.end()
+    },
+  )
+  const form = new URLSearchParams({ a: 'b c' })
+  const calls: (() => readonly [string | URL | Request, RequestInit?])[] = [
+    () => [`${baseUrl}/pets?limit=1#part`],
+    () => [new URL(`${baseUrl}/pets`), { headers: { 'X-One': '1' } }],
+    () => [new Request(`${baseUrl}/pets`, { method: 'POST', body: '{"a":1}' })],
+    () => [new Request(`${baseUrl}/pets`, { method: 'POST', body: '{}' }), { method: 'PUT' }],
+    () => [new Request(`${baseUrl}/pets`, { method: 'POST', body: '{}' }), { body: form }],
+    () => [`${baseUrl}/pets`, { method: 'post', body: form }],
+    () => [`${baseUrl}/pets`, { method: 'POST', body: new Blob(['x'], { type: 'text/x' }) }],
+    () => [`${baseUrl}/pets`, { method: 'patch' }],
+    () => [`${baseUrl}/pets`, { method: 'DELETE' }],
+  ]
+  for (const call of calls) {
+    await globalThis.fetch(...(call() as Parameters<typeof globalThis.fetch>))
+    await fetch(...(call() as Parameters<typeof globalThis.fetch>))
+    assert.deepEqual(arrived.at(-1), arrived.at(-2))
+  }
+})
+
+test('judge - a response keeps everything that fetch gave it', async t => {
+  const { baseUrl, fetch } = await serve(t, (request, response) => {
+    if (request.url === '/v1/moved') {
+      response.writeHead(302, { location: '/v1/pets' }).end()
+      return
+    }
+    response.writeHead(
+      203,
+      'As I Said',
+      [
+        ['Set-Cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+      ].flat(),
+    )
+    response.end('text')
+  })
+  const response = await fetch(`${baseUrl}/moved`)
+  const direct = await globalThis.fetch(`${baseUrl}/moved`)
+  for (const one of [response, response.clone()]) {
+    assert.ok(one instanceof Response)
+    for (const name of ['status', 'statusText', 'url', 'redirected', 'type', 'ok'] as const) {
+      assert.equal(one[name], direct[name], name)
+    }
+    assert.deepEqual(one.headers.getSetCookie(), ['a=1', 'b=2'])
+    assert.equal(await one.text(), 'text')
+  }
+  assert.equal(response.bodyUsed, true)
+  const moved = await fetch(`${baseUrl}/moved`, { redirect: 'manual' })
+  assert.deepEqual([moved.status, moved.headers.get('location')], [302, '/v1/pets'])
+})
+
+test('judge - a body can be read in every way, and without one there is none', async t => {
+  const { baseUrl, fetch } = await serve(t, (request, response) => {
+    if (request.url === '/v1/none') response.writeHead(204).end()
+    else response.writeHead(200, JSON_TYPE).end('{"id":9223372036854775807}')
+  })
+  const get = () => fetch(`${baseUrl}/pets`)
+  assert.equal(await (await get()).text(), '{"id":9223372036854775807}')
+  assert.equal((await (await get()).blob()).size, 26)
+  assert.deepEqual(await (await get()).json(), JSON.parse('{"id":9223372036854775807}'))
+  const reader = (await get()).body?.getReader({ mode: 'byob' })
+  const { value } = (await reader?.read(new Uint8Array(8))) ?? {}
+  assert.equal(Buffer.from(value ?? []).toString(), '{"id":92')
+  await reader?.cancel()
+  assert.equal((await fetch(`${baseUrl}/none`)).body, null)
+  assert.equal(await (await fetch(`${baseUrl}/pets`, { method: 'HEAD' })).text(), '')
+})
+
+test('judge - the first chunk arrives before the last is sent, and no faster than it is read', async t => {
+  const { promise: first, resolve: onFirst } = deferred()
+  const { baseUrl, fetch } = await serve(t, async (_, response) => {
+    response.writeHead(200, JSON_TYPE).write('[')
+    await first
+    response.end(']')
+  })
+  const reader = (await fetch(`${baseUrl}/pets`)).body?.getReader()
+  assert.equal(Buffer.from((await reader?.read())?.value ?? []).toString(), '[')
+  onFirst()
+  assert.equal(Buffer.from((await reader?.read())?.value ?? []).toString(), ']')
+  assert.equal((await reader?.read())?.done, true)
+})
+
+test('judge - a signal ends a call before and after its headers, and a canceled body its connection', async t => {
+  let onArrival = () => {}
+  const { baseUrl, fetch, report } = await serve(t, (request, response) => {
+    const closed = new Promise<void>(resolve => response.on('close', resolve))
+    ended.push(closed)
+    if (request.url === '/v1/pets?limit=1') onArrival()
+    else response.writeHead(200, JSON_TYPE).write('[')
+  })
+  const ended: Promise<void>[] = []
+  const early = new AbortController()
+  onArrival = () => early.abort(new Error('enough'))
+  const waiting = fetch(`${baseUrl}/pets?limit=1`, { signal: early.signal })
+  await assert.rejects(waiting, { message: 'enough' })
+
+  const late = new AbortController()
+  const request = new Request(`${baseUrl}/pets`, { signal: late.signal })
+  const reader = (await fetch(request)).body?.getReader()
+  await reader?.read()
+  late.abort()
+  await assert.rejects(reader?.read() ?? Promise.resolve(), { name: 'AbortError' })
+
+  await (await fetch(`${baseUrl}/pets`)).body?.cancel()
+  await Promise.all(ended)
+  const { requests, unanswered, findings, notes } = report()
+  assert.deepEqual([ended.length, requests, unanswered, findings, notes], [3, 3, 1, [], []])
+})
+
+test('judge - errors of fetch are passed on as they are', async t => {
+  const { baseUrl, fetch } = await serve(t, (request, response) => {
+    if (request.url === '/v1/pets') {
+      request.socket.resetAndDestroy()
+      return
+    }
+    response.writeHead(200, { ...JSON_TYPE, 'content-length': '10' }).write('[')
+    response.socket?.end()
+  })
+  await assert.rejects(fetch(`${baseUrl}/pets`), (error: Error) => {
+    return error instanceof TypeError && (error.cause as { code: string }).code === 'ECONNRESET'
+  })
+  const cut = await fetch(`${baseUrl}/pets?limit=1`)
+  await assert.rejects(cut.text(), { name: 'TypeError', message: 'terminated' })
+  const used = new Request(`${baseUrl}/pets`, { method: 'POST', body: 'x' })
+  await used.text()
+  await assert.rejects(fetch(used), TypeError)
+  await assert.rejects(fetch(`${baseUrl}/pets`, { body: 'x' }), TypeError)
+})
+
+// A rejection that nobody handles fails a test, as it ends a process.
+test('judge - a body of a file that has changed fails the call only', async t => {
+  const { baseUrl, fetch } = await serve(t, (request, response) => {
+    request.resume()
+    response.end()
+  })
+  const folder = temporaryFolder(t)
+  const path = join(folder, 'pet.json')
+  await writeFile(path, '{}')
+  const body = await openAsBlob(path)
+  await writeFile(path, '{"name":"Ada"}')
+  await assert.rejects(fetch(`${baseUrl}/pets`, { method: 'POST', body }))
+  // Begun after the one that the judge reads.
+  await assert.rejects(body.arrayBuffer(), { name: 'NotReadableError' })
+  await nextTurn()
+})
+
+async function serve(t: TestContext, listener: RequestListener) {
+  const server: Server = createServer(listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  return { baseUrl, ...judge(globalThis.fetch, { baseUrl }) }
+}
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>(settle => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestDouble, type Report } from '../../adapters/test-double/index.js'
+import { CREATE, FREE, JSON_TYPE, list, notesOf } from '../test-double/requests.js'
+
+const DOWN = { kind: 'status', status: 503 } as const
+
+test('fault.unused - a fault that never fired is a note, until it fires', async () => {
+  const double = createTestDouble()
+  assert.deepEqual(double.report().notes, [])
+  double.clock.advance('5s')
+  double.faults.arm({ ...DOWN, operation: 'createPet', when: 'after', times: 2 })
+  await list(double)
+  const [note] = double.report().notes
+  assert.deepEqual(
+    [note?.rule, note?.key, note?.iso, note?.requests, note?.seen],
+    [
+      'fault.unused',
+      null,
+      '2030-01-01T00:00:05.000Z',
+      [],
+      'a fault was armed and never fired: status:503-after{"operation":"createPet","times":2}',
+    ],
+  )
+  assert.equal(double.report().ok, true)
+  assert.throws(() => double.assertPolite({ notes: true }), { name: 'VerdictError' })
+  await double.fetch('pets', CREATE)
+  assert.deepEqual(double.report().notes, [])
+  double.assertPolite({ notes: true })
+})
+
+test('fault.unused - a fault that was cleared, or used up by a 401, has not fired either', async () => {
+  const double = createTestDouble({ allow: ['key.refused'] })
+  double.faults.arm({ kind: 'hang', key: 'demo-pro' })
+  double.faults.clear()
+  double.faults.arm(DOWN)
+  assert.equal((await double.fetch('pets')).status, 401)
+  assert.deepEqual(double.faults.list(), [])
+  assert.deepEqual(
+    double.report().notes.map(({ key, seen }) => [key, seen]),
+    [
+      ['demo-pro', 'a fault was armed and never fired: hang{"key":"demo-pro"}'],
+      [null, 'a fault was armed and never fired: status:503'],
+    ],
+  )
+})
+
+test('fault.unused - a fault of the body has not fired where there is none', async () => {
+  const double = createTestDouble()
+  for (const fault of [
+    { kind: 'truncate' },
+    { kind: 'malformed' },
+    { kind: 'trickle', bytes: 1, ms: 1 },
+  ] as const) {
+    double.faults.arm(fault)
+    const answer = await double.fetch('pets', { method: 'HEAD', headers: FREE })
+    assert.equal(answer.status, 200)
+    assert.equal(double.requests().at(-1)?.fault, null)
+  }
+  const [note] = double.report().notes
+  assert.equal(note?.seen.match(/a fault was armed and never fired/g)?.length, 3)
+})
+
+test('fault.unused - the report since the start also has faults of earlier resets and of worlds', async () => {
+  await using double = createTestDouble({ control: true })
+  const { control } = await double.listen()
+  const send = async (url: string, body: object) => {
+    const init = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }
+    const response = await fetch(url, init)
+    return (await response.json()) as { id: string; controlUrl: string }
+  }
+  double.faults.arm({ ...DOWN, nth: 2 })
+  await list(double)
+  double.reset()
+  double.faults.arm(DOWN)
+  await list(double)
+  const { id, controlUrl } = await send(`${control}/worlds`, {})
+  await send(`${controlUrl}/faults`, {
+    kind: 'reset',
+    requestHeaders: { 'X-Test': 'abc' },
+  })
+  assert.deepEqual(double.report().notes, [])
+  const unused = (report: Report) => report.notes.map(({ where, seen }) => [where, seen])
+  const expected = [
+    [
+      null,
+      'a fault was armed and never fired: status:503{"nth":2}; a fault was armed and never fired: reset{"requestHeaders":{"X-Test":"abc"}}',
+    ],
+  ]
+  assert.deepEqual(unused(double.report({ since: 'start' })), expected)
+  await fetch(`${control}/worlds/${id}`, { method: 'DELETE', headers: JSON_TYPE })
+  assert.deepEqual(unused(double.report({ since: 'start' })), expected)
+})
+
+test('fault.unused - a fault of the options need fire only once, in any world or after any reset', async () => {
+  await using double = createTestDouble({ control: true, faults: [DOWN, { kind: 'hang', nth: 9 }] })
+  const { control } = await double.listen()
+  const notes = () => notesOf(double, 'start')
+  const hang = 'a fault was armed and never fired: hang{"nth":9}'
+  const down = 'a fault was armed and never fired: status:503'
+  assert.deepEqual(notes(), [`${down}; ${hang}`])
+  const created = await fetch(`${control}/worlds`, { method: 'POST', headers: JSON_TYPE })
+  const world = (await created.json()) as {
+    id: string
+    baseUrl: string
+    apiKeys: { free: string }
+  }
+  double.reset()
+  assert.deepEqual(notes(), [`${down}; ${hang}`])
+  const authorization = `Bearer ${world.apiKeys.free}`
+  const response = await fetch(`${world.baseUrl}/pets`, { headers: { authorization } })
+  assert.equal(response.status, 503)
+  assert.deepEqual(notes(), [hang])
+  double.reset()
+  assert.deepEqual(notes(), [hang])
+  await fetch(`${control}/worlds/${world.id}`, { method: 'DELETE', headers: JSON_TYPE })
+  assert.deepEqual(notes(), [hang])
+  assert.deepEqual(notesOf(double), [`${down}; ${hang}`])
+})
+
+test('fault.unused - a fault in a snapshot may fire after any restore of it', async () => {
+  const double = createTestDouble()
+  double.faults.arm(DOWN)
+  const snapshot = await double.snapshot()
+  await double.restore(snapshot)
+  assert.equal(double.report().notes.length, 1)
+  assert.equal((await list(double)).status, 503)
+  assert.deepEqual(double.report().notes, [])
+  await double.restore(snapshot)
+  assert.deepEqual(double.report({ since: 'start' }).notes, [])
+})

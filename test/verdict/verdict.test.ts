@@ -1,0 +1,511 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { createClient } from '../../adapters/client/index.js'
+import { createDouble } from '../../adapters/test-double/double.js'
+import {
+  createTestDouble,
+  type Exchange,
+  type Fault,
+  RULES,
+  reportText,
+  type TestDouble,
+  VerdictError,
+} from '../../adapters/test-double/index.js'
+import { createVerdict } from '../../adapters/verdict/verdict.js'
+import { type Client, createApi, randomFrom } from '../test-double/clients/api.js'
+import { BAD_CLIENTS } from '../test-double/clients/rule-breaking.js'
+import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from '../test-double/clients/well-behaved.js'
+import { arrived, CREATE, FREE, list } from '../test-double/requests.js'
+
+test('verdict - every rule has a client that breaks it', () => {
+  const broken = new Set(BAD_CLIENTS.map(([rule]) => rule))
+  // Always notes.
+  for (const rule of ['create.repeated', 'fault.unused', 'integer.rounded'] as const)
+    broken.add(rule)
+  assert.deepEqual([...broken].sort(), RULES.map(({ id }) => id).sort())
+})
+
+for (const [behaviour, client] of Object.entries(GOOD_CLIENTS)) {
+  test(`verdict - no finding for a client that ${behaviour}`, () => assertFindings(client, []))
+}
+
+for (const [behaviour, client] of Object.entries(GOOD_CLIENTS_OF_GET_PET)) {
+  test(`verdict - only getPet is a finding for a client that ${behaviour}`, () =>
+    assertFindings(client, ['deprecated.called']))
+}
+
+for (const [rule, behaviour, client] of BAD_CLIENTS) {
+  test(`verdict ${rule} - exactly this finding for a client that ${behaviour}`, () =>
+    assertFindings(client, [rule]))
+}
+
+for (const [circumstances, { clients = 1, faults = [] }] of Object.entries<Circumstances>({
+  'on its own': {},
+  'with a second one of its kind that shares its key': { clients: 2 },
+  'through 503 without Retry-After': { faults: [{ kind: 'status', status: 503, times: 12 }] },
+  'through 429 of every kind': {
+    faults: [5, 0, null, { date: 20 }, { date: -20 }].map(retryAfter => {
+      return { kind: 'status', status: 429, retryAfter, times: 3 }
+    }),
+  },
+  'through lost responses': {
+    faults: (['reset', 'truncate', 'malformed'] as const).map(kind => ({ kind, times: 4 })),
+  },
+})) {
+  test(`verdict - no finding for the client of this package, ${circumstances}`, async () => {
+    for (let seed = 1; seed <= 2; seed++) {
+      const double = createTestDouble()
+      const random = seed === 1 ? () => 0 : randomFrom(seed)
+      // Nothing is left, and the clients do not know it yet.
+      await createApi(double).exhaust()
+      for (const fault of faults) double.faults.arm(fault)
+      const calls = Array.from({ length: clients }, async () => {
+        const client = politeClient(double, random)
+        const answers = Array.from({ length: 70 }, (_, at) =>
+          at % 5 === 0
+            ? client.createPet({ name: 'Ada', categoryId: at })
+            : client.listPets({ limit: (at % 3) + 1 }),
+        )
+        await Promise.allSettled(answers)
+      })
+      await Promise.all(calls)
+      assert.ok(double.requests({ status: 429 }).length > 0)
+      assert.deepEqual(double.report().findings, [], `seed ${seed}`)
+    }
+  })
+}
+
+test('verdict - what is only likely is a note, and stays ok', async () => {
+  const cases: [behaviour: string, client: Client, rule: string, seen: RegExp][] = [
+    [
+      'a single early retry, after calls that were in flight at the same time',
+      async ({ send, exhaust }) => {
+        await Promise.all([send(), send()])
+        await exhaust()
+        for (const _ of [1, 2]) await send()
+      },
+      'retry-after.early',
+      /^1 request came before Retry-After had passed, perhaps from a queue or from clients /,
+    ],
+    [
+      'a create that is stored twice because its response was lost',
+      async ({ send, double }) => {
+        double.faults.arm({ kind: 'reset', operation: 'createPet' })
+        for (const _ of [1, 2]) await send({ body: { name: 'Ada', categoryId: 1 } })
+      },
+      'create.repeated',
+      /^a create whose response was lost was sent again: it is stored as 1 and 2$/,
+    ],
+    [
+      'no pauses on a frozen clock',
+      async ({ send, double }) => {
+        double.faults.arm({ kind: 'status', status: 503, times: 5 })
+        for (let tries = 0; tries < 5; tries++) await send()
+      },
+      'backoff.constant',
+      /^5 attempts at one request failed, 0, 0, 0, 0 ms apart$/,
+    ],
+  ]
+  for (const [behaviour, client, rule, seen] of cases) {
+    const double = createTestDouble()
+    await client(createApi(double))
+    const { ok, findings, notes } = double.report()
+    assert.deepEqual([ok, findings, notes.map(note => note.rule)], [true, [], [rule]], behaviour)
+    assert.match(notes[0]?.seen ?? '', seen, behaviour)
+  }
+})
+
+test('verdict integer.rounded - a create with an integer that a double prints is a note', async () => {
+  const bodies: Record<string, boolean> = {
+    [JSON.stringify({ name: 'Ada', categoryId: Number('9007199254740993') })]: true,
+    '{"categoryId":-9223372036854775808,"name":"Ada"}': false,
+    '{"name":"Ada","categoryId": 9223372036854774784}': false,
+    '{"name":"Ada","categoryId": 9223372036854775000}': true,
+    '{"name":"Ada","categoryId":9007199254740993}': false,
+    '{"name":"Ada","categoryId":9007199254740991}': false,
+    '{"name":"\\"categoryId\\":9007199254740992","categoryId":1}': false,
+    [JSON.stringify({ name: 'Ada', categoryId: 2 ** 63 })]: true,
+  }
+  for (const [body, isRounded] of Object.entries(bodies)) {
+    const double = createTestDouble()
+    await double.fetch('pets', { ...CREATE, body })
+    const other = createTestDouble()
+    await other.restore(await double.snapshot())
+    for (const { ok, notes } of [double.report(), other.report()]) {
+      const expected = isRounded ? ['integer.rounded'] : []
+      assert.deepEqual([ok, notes.map(({ rule }) => rule)], [true, expected], body)
+    }
+  }
+})
+
+test('verdict - a ban hides the graver-to-lesser readings of the same requests, and nothing after it', async () => {
+  const double = createTestDouble()
+  const api = createApi(double)
+  const send = api.connection()
+  for (let ban = 0; ban < 2; ban++) {
+    await api.exhaust(send)
+    while ((await send()).code !== 'api_key_banned');
+    for (let count = 0; count < 5; count++) await send()
+    api.pass(3600)
+  }
+  await api.exhaust(send)
+  for (let count = 0; count < 3; count++) await send()
+  assert.deepEqual(rules(double), ['ban.risked', 'retry-after.early'])
+  const [ban] = double.report().findings
+  assert.match(ban?.seen ?? '', /^the 31 rejections of one minute banned the key until .*; the 31 /)
+})
+
+test('verdict ban.risked - an injected ban is no finding, whether the client waits or not', async () => {
+  for (const [pause, expected] of [
+    ['5s', []],
+    ['4s', ['retry-after.early']],
+  ] as const) {
+    const double = createTestDouble()
+    const banned = { kind: 'status', status: 429, code: 'api_key_banned' } as const
+    double.faults.arm({ ...banned, retryAfter: 5, times: 2 })
+    const send = createApi(double).connection()
+    for (const _ of [1, 2, 3]) {
+      await send()
+      double.clock.advance(pause)
+    }
+    assert.deepEqual(rules(double), expected, pause)
+  }
+})
+
+test('verdict refusal.repeated - quotes the message that the API sent', async () => {
+  const double = createTestDouble()
+  for (const _ of [1, 2, 3, 4, 5]) await double.fetch('/pets', { headers: FREE })
+  const [finding] = double.report().findings
+  assert.match(
+    finding?.seen ?? '',
+    /sent 5 times and rejected with 404: "The API is served below \/v1/,
+  )
+})
+
+test('verdict - allowed findings are listed, and the report is ok', async () => {
+  const double = createTestDouble({ allow: ['deprecated.called', 'key.refused'] })
+  const { send } = createApi(double)
+  await send({ path: 'pets/1' })
+  await send({ key: null })
+  for (const since of ['reset', 'start'] as const) {
+    const { ok, findings } = double.report({ since })
+    assert.deepEqual(
+      [ok, findings.map(({ rule, allowed }) => [rule, allowed])],
+      [
+        true,
+        [
+          ['deprecated.called', true],
+          ['key.refused', true],
+        ],
+      ],
+    )
+  }
+  await send({ path: 'pets?page=2' })
+  assert.equal(double.report().ok, false)
+  double.reset()
+  assert.deepEqual([double.report().ok, double.report({ since: 'start' }).ok], [true, false])
+  assert.throws(() => createTestDouble({ allow: ['deprecated'] as never }), {
+    name: 'OptionError',
+    message: /^Expected `allow\[0\]` to be one of 'ban\.risked', .*, got 'deprecated'$/,
+  })
+  assert.throws(() => createTestDouble({ allow: 'key.refused' as never }), {
+    message: "Expected `allow` to be an array, got 'key.refused'",
+  })
+})
+
+test('verdict - the option `clients` distinguishes one client from several', async () => {
+  const pooled: Client = async ({ double, pool, exhaust }) => {
+    const send = pool(4)
+    await exhaust(send)
+    for (const _ of [1, 2]) await send()
+    double.clock.advance('1s')
+    await send()
+  }
+  const scripts: Client = async ({ send, exhaust }) => {
+    await exhaust()
+    for (const _ of [1, 2, 3]) await send()
+  }
+  const inFlight: Client = async ({ connection, exhaust }) => {
+    await exhaust()
+    await Promise.all([1, 2, 3].map(() => connection()()))
+  }
+  for (const [client, clients, expected] of [
+    [pooled, undefined, []],
+    [pooled, 1, ['retry-after.early']],
+    [scripts, undefined, ['retry-after.early']],
+    [scripts, 2, []],
+    [inFlight, 1, []],
+  ] as const) {
+    const double = createTestDouble({ clients })
+    await client(createApi(double))
+    assert.deepEqual(rules(double), expected, `${client} ${clients}`)
+  }
+  assert.throws(() => createTestDouble({ clients: 0 }), {
+    message: 'Expected `clients` to be an integer of at least 1, got 0',
+  })
+})
+
+test('verdict - assertPolite throws the report, and when nothing was sent', async () => {
+  const double = createTestDouble({ allow: ['name.unknown'] })
+  const { send, exhaust } = createApi(double)
+  const thrown = (options?: object) => {
+    try {
+      double.assertPolite(options)
+      return undefined
+    } catch (error) {
+      assert.ok(error instanceof VerdictError)
+      return error.message
+    }
+  }
+  assert.match(thrown() ?? '', /^Verdict: no requests arrived/)
+  await Promise.all([send(), send({ path: 'pets?page=2' })])
+  assert.equal(thrown(), undefined)
+  await exhaust()
+  for (const _ of [1, 2]) await send()
+  assert.equal(thrown(), undefined)
+  assert.match(thrown({ notes: true }) ?? '', / retry-after\.early \(likely\) /)
+  await send({ path: 'pets/1', key: 'demo-pro' })
+  const text = thrown() ?? ''
+  assert.match(text, /^Verdict: 2 findings and 1 note in \d+ requests\.\n/)
+  assert.match(text, /\n {4}request \d+: GET \/v1\/pets\/1 at \S+ -> 404\n/)
+  double.reset()
+  await send()
+  assert.equal(thrown(), undefined)
+  assert.match(thrown({ since: 'start' }) ?? '', /deprecated\.called/)
+  assert.throws(() => double.assertPolite({ notes: 'yes' as never }), /Expected `notes` to be/)
+})
+
+test('verdict - since the start: counted once a rule and key, with the place where it began', async () => {
+  const root = createDouble({})
+  const world = createDouble({}, undefined, { verdict: root.verdict, world: 'w1' })
+  const { send } = createApi(world)
+  for (let reset = 0; reset < 5; reset++) {
+    await send({ path: 'pets?page=2' })
+    if (reset >= 2) await send({ path: 'pets/1' })
+    world.reset()
+  }
+  await createApi(root).send({ path: 'pets?offset=2' })
+  const { requests, findings } = root.report({ since: 'start' })
+  assert.deepEqual(
+    [requests, findings.map(({ rule, where, seen, requests }) => [rule, where, seen, requests])],
+    [
+      9,
+      [
+        ['name.unknown', 'world w1', '`page` was sent (5 times); `offset` was sent', [1]],
+        [
+          'deprecated.called',
+          'world w1, after reset 2',
+          'getPet, which is deprecated, was called (3 times)',
+          [2],
+        ],
+      ],
+    ],
+  )
+  assert.deepEqual(
+    world.report({ since: 'start' }).findings.map(({ rule, where }) => [rule, where]),
+    [
+      ['name.unknown', null],
+      ['deprecated.called', 'after reset 2'],
+    ],
+  )
+})
+
+test('verdict - no header of a response breaks the report, the next request, a reset or the end', async () => {
+  const status = { kind: 'status', status: 503 } as const
+  const exhausted = { 'X-RateLimit-Remaining': '0' }
+  const banned = { kind: 'status', status: 429, code: 'api_key_banned', times: 2 } as const
+  const faults: readonly Fault[] = [
+    { ...status, retryAfter: 1e14 },
+    { ...status, headers: { 'Retry-After': '9'.repeat(400) } },
+    ...['soon', '-1', '9'.repeat(400)].flatMap((reset): readonly Fault[] => [
+      { ...status, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
+      { ...banned, retryAfter: 10, headers: { ...exhausted, 'X-RateLimit-Reset': reset } },
+      { ...banned, headers: { 'X-RateLimit-Reset': reset } },
+    ]),
+  ]
+  for (const fault of faults) {
+    const double = createTestDouble({ clock: '2030-01-01' })
+    double.faults.arm(fault)
+    double.clock.auto = true
+    for (const _ of [1, 2]) await list(double)
+    assert.equal(double.report().requests, 2, JSON.stringify(fault))
+    await double.reset()
+    assert.equal(double.report({ since: 'start' }).requests, 2)
+    await double.close()
+  }
+})
+
+test('verdict - a request that ends after a reset counts where it began', async () => {
+  const double = createTestDouble()
+  double.faults.arm({ kind: 'delay', ms: 1000 })
+  const answer = createApi(double).send({ path: 'pets?page=2' })
+  await arrived(double)
+  double.reset()
+  await answer
+  assert.deepEqual([double.report().requests, double.report({ since: 'start' }).requests], [0, 1])
+  assert.deepEqual(rules(double, 'start'), ['name.unknown'])
+})
+
+test('verdict - what the journal drops is remembered, and what a test clears since the start', async () => {
+  const double = createTestDouble({ journal: 5, plans: { free: { perMinute: 1e6, perDay: 1e6 } } })
+  const { send } = createApi(double)
+  await send({ path: 'pets?page=2' })
+  for (let count = 0; count < 10; count++) await send()
+  const { requests, dropped } = double.report()
+  assert.deepEqual([requests, dropped, double.report({ since: 'start' }).requests], [11, 6, 11])
+  assert.deepEqual([rules(double), rules(double, 'start')], [['name.unknown'], ['name.unknown']])
+  double.clearRequests()
+  assert.deepEqual([rules(double), double.report().requests], [[], 0])
+  assert.deepEqual(rules(double, 'start'), ['name.unknown'])
+})
+
+test('verdict - clearing the journal hides the requests before it, not what they began', async () => {
+  const double = createTestDouble()
+  const api = createApi(double)
+  const send = api.connection()
+  await send({ path: 'pets?page=2' })
+  await api.exhaust(send)
+  await send()
+  double.clearRequests()
+  assert.deepEqual(rules(double), [])
+  await send()
+  const [finding, ...others] = double.report().findings
+  const [n] = double.requests().map(({ n }) => n)
+  assert.deepEqual([finding?.rule, finding?.requests, others], ['retry-after.early', [n], []])
+  assert.deepEqual(rules(double, 'start'), ['name.unknown', 'retry-after.early'])
+})
+
+test('verdict - a restored journal is in the report, but not in one since the start', async () => {
+  const double = createTestDouble()
+  await createApi(double).send({ path: 'pets?page=2' })
+  const other = createTestDouble()
+  await createApi(other).send({ path: 'pets/1' })
+  await other.restore(await double.snapshot())
+  assert.deepEqual([rules(other), rules(other, 'start')], [['name.unknown'], ['deprecated.called']])
+  await createApi(other).send({ path: 'pets?offset=2' })
+  const { findings, requests } = other.report({ since: 'start' })
+  assert.deepEqual(
+    [requests, findings.map(({ rule, where, seen }) => [rule, where, seen])],
+    [
+      2,
+      [
+        ['deprecated.called', null, 'getPet, which is deprecated, was called'],
+        ['name.unknown', 'after reset 1', '`offset` was sent'],
+      ],
+    ],
+  )
+  assert.match(other.report().findings[0]?.seen ?? '', /^`page` was sent; `offset` was sent$/)
+})
+
+test('verdict - what is kept of a caller and of a window is bounded', async () => {
+  const plans = { free: { perMinute: 1, perDay: 1e6 } }
+  const double = createTestDouble({ journal: 1, plans })
+  await createApi(double).exhaust()
+  await createApi(double).send()
+  const rejected = double.requests()[0] as Exchange
+  const verdict = createVerdict()
+  const recording = verdict.record(null, double.clock)
+  let n = 0
+  const see = (requests: number, windows: number) => {
+    for (let count = 0; count < requests; count++) {
+      n++
+      recording.see({ ...rejected, n, connection: n, requestDigest: `request ${n}` })
+    }
+    for (let window = 1; window <= windows; window++) {
+      const recording = verdict.record(`after reset ${n} ${window}`, double.clock)
+      for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
+      recording.end()
+    }
+    return heapAfterCollection()
+  }
+  const full = see(2_500, 500)
+  const grown = see(8_000, 2_000) - full
+  assert.ok(grown < 600_000, `kept ${grown} bytes`)
+  const { findings } = verdict.report()
+  assert.deepEqual(
+    findings.map(({ rule, requests }) => [rule, requests.length]),
+    [
+      ['remaining.ignored', 100],
+      ['retry-after.early', 4],
+    ],
+  )
+})
+
+test('verdict - the report is text for people, and the same for the same journal elsewhere', async () => {
+  const double = createTestDouble({ allow: ['deprecated.called'] })
+  assert.equal(
+    reportText(double.report()),
+    'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n',
+  )
+  const api = createApi(double)
+  const send = api.connection()
+  await api.exhaust(send)
+  for (const _ of [1, 2]) await send()
+  await send({ path: 'pets/1' })
+  const text = reportText(double.report())
+  assert.match(
+    text,
+    /^Verdict: 2 findings in 63 requests\.\n {2}retry-after\.early \(key demo-free, first at /,
+  )
+  assert.match(
+    text,
+    /\n {2}deprecated\.called \(allowed\) \(key demo-free, .*\n {4}seen: getPet, .*\n {4}fix: GET /,
+  )
+  const other = createTestDouble({ allow: ['deprecated.called'] })
+  await other.restore(await double.snapshot())
+  assert.deepEqual(other.report(), double.report())
+})
+
+/** The same findings by itself, since the start after a reset, and in a world whose journal keeps one exchange. */
+async function assertFindings(client: Client, expected: readonly string[]): Promise<void> {
+  const double = createTestDouble()
+  await client(createApi(double))
+  assert.deepEqual(rules(double), expected)
+  assert.deepEqual(rules(double, 'start'), expected)
+  double.reset()
+  await createApi(double).send()
+  assert.deepEqual(rules(double), [])
+  assert.deepEqual(rules(double, 'start'), expected)
+
+  const root = createDouble({})
+  const world = createDouble({ journal: 1 }, undefined, { verdict: root.verdict, world: 'w1' })
+  await client(createApi(world))
+  assert.deepEqual(rules(world), expected)
+  await world.close()
+  assert.deepEqual(rules(root), [])
+  assert.deepEqual(rules(root, 'start'), expected)
+}
+
+function rules(double: TestDouble, since: 'reset' | 'start' = 'reset'): readonly string[] {
+  return double.report({ since }).findings.map(({ rule }) => rule)
+}
+
+interface Circumstances {
+  readonly clients?: number
+  readonly faults?: readonly Fault[]
+}
+
+/** On the time of the double: its pauses move the clock as far as they end. */
+function politeClient(double: TestDouble, random: () => number) {
+  return createClient({
+    baseUrl: double.baseUrl,
+    apiKey: 'demo-free',
+    fetch: double.fetch,
+    clock: double.clock.now,
+    random,
+    async sleep(ms) {
+      const end = double.clock.now() + ms
+      await new Promise(resolve => setImmediate(resolve))
+      if (double.clock.now() < end) double.clock.set(Math.ceil(end))
+    },
+  })
+}
+
+function heapAfterCollection(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  collect()
+  return process.memoryUsage().heapUsed
+}
