@@ -137,7 +137,7 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
   }
 }
 
-/** In a thread that others follow in, or in one of its own where it registers tests. */
+/** In a thread shared with other blocks, or in its own if the block leaves tests or subscribers behind. */
 async function runModule(code: string): Promise<string> {
   const folder = mkdtempSync(join(modules, 'block-'))
   const path = join(folder, 'block.mjs')
@@ -145,7 +145,7 @@ async function runModule(code: string): Promise<string> {
   const before = process.cwd()
   process.chdir(mkdtempSync(join(commands, 'run-')))
   try {
-    if (!code.includes('node:test')) return succeeded(await runInThread([], environment(), path))
+    if (!/node:(test|diagnostics_channel)/.test(code)) return succeeded(await runInThread([], environment(), path))
     const execArgv = ['--require', WITHOUT_HOOKS]
     const thread = new Worker(path, { env: environment(), execArgv, stdout: true, stderr: true })
     return await output(thread)
