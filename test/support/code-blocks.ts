@@ -145,7 +145,8 @@ async function runModule(code: string): Promise<string> {
   const before = process.cwd()
   process.chdir(mkdtempSync(join(commands, 'run-')))
   try {
-    if (!/node:(test|diagnostics_channel)/.test(code)) return succeeded(await runInThread([], environment(), path))
+    if (!/node:(test|diagnostics_channel)/.test(code))
+      return succeeded(await runInThread([], environment(), path))
     const execArgv = ['--require', WITHOUT_HOOKS]
     const thread = new Worker(path, { env: environment(), execArgv, stdout: true, stderr: true })
     return await output(thread)
