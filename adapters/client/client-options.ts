@@ -21,7 +21,7 @@ import type { LimitHeaders } from './limit-headers.js'
 import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
 
-const GATE_OPTIONS = {
+export const GATE_OPTIONS = {
   /**
    * Concurrent requests. Up to ten rejections at once ban no key.
    * @default 10
@@ -104,7 +104,7 @@ export interface GateOptions extends SettingsOf<typeof GATE_OPTIONS> {
 
 const LIMIT_HEADERS: readonly LimitHeaders[] = ['x-ratelimit', 'ratelimit-draft', 'retry-after']
 
-const POLITE_FETCH_OPTIONS = {
+export const POLITE_FETCH_OPTIONS = {
   ...GATE_OPTIONS,
   /** Which headers describe the limit; see `LimitHeaders`. `Retry-After` is always honoured. */
   limits: typed<LimitHeaders>(isOneOf(LIMIT_HEADERS)),
@@ -116,7 +116,7 @@ const POLITE_FETCH_OPTIONS = {
 }
 export interface PoliteFetchOptions extends OptionsOf<typeof POLITE_FETCH_OPTIONS> {}
 
-const CLIENT_OPTIONS = {
+export const CLIENT_OPTIONS = {
   ...GATE_OPTIONS,
   /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
   baseUrl: typed<string>({

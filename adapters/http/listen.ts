@@ -17,7 +17,7 @@ import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './request.js'
 import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'
 
-const LISTEN_OPTIONS = {
+export const LISTEN_OPTIONS = {
   /**
    * 0 picks a free one.
    * @default 4280

@@ -15,7 +15,7 @@ import { splitTarget, targetRefusal } from './api-request.js'
 import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
 import type { HttpConnection } from './sockets.js'
 
-const NODE_HANDLER_OPTIONS = {
+export const NODE_HANDLER_OPTIONS = {
   /**
    * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
    * @default 0

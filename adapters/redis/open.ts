@@ -22,7 +22,7 @@ import { probe } from './probe.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
 import type { RedisSend } from './send.js'
 
-const REDIS_OPTIONS = {
+export const REDIS_OPTIONS = {
   /**
    * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `send`.
    * @default none

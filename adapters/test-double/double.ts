@@ -135,13 +135,13 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   close(): Promise<void>
 }
 
-const REPORT_OPTIONS = {
+export const REPORT_OPTIONS = {
   /** From when on it counts. @default 'reset' */
   since: withDefault(isOneOf(['reset', 'start']), 'reset'),
 }
 export interface ReportOptions extends OptionsOf<typeof REPORT_OPTIONS> {}
 
-const ASSERT_OPTIONS = {
+export const ASSERT_OPTIONS = {
   ...REPORT_OPTIONS,
   /** Whether a note of a rule that `allow` does not list fails, too. @default false */
   notes: withDefault(isBoolean, false),

@@ -37,7 +37,7 @@ const isIds = rule(
   value => Array.isArray(value) && value.every(id => typeof id === 'string' && id !== ''),
 )
 
-const VERIFY_OPTIONS = {
+export const VERIFY_OPTIONS = {
   /** With its version segment, such as `https://staging.example.org/v1`. */
   baseUrl: typed<string>(isAddress),
   /** The API key. */

@@ -14,16 +14,15 @@ import { answering, createClientServer, reset } from './client-server.js'
 const REX = { name: 'Rex', categoryId: 1 }
 
 test('hostile - a response larger than maxResponseBytes ends while it is decompressed', async () => {
-  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+  const bomb = gzipSync(Buffer.alloc(1024 * 1024, ' '))
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-  await using server = await serve((_, response) => response.writeHead(200, headers).end(bomb))
+  // It never ends, so who reads it to its end fails otherwise.
+  await using server = await serve((_, response) => response.writeHead(200, headers).write(bomb))
   const pets = createClient({ baseUrl: server.url, apiKey: 'key', maxResponseBytes: 100_000 })
-  const before = process.memoryUsage().rss
   await assert.rejects(pets.listPets(), {
     name: 'ContractError',
     message: /^The response to GET .* is larger than `maxResponseBytes` \(100000\)\.$/,
   })
-  assert.ok(process.memoryUsage().rss - before < 48 * 1024 * 1024)
 })
 
 test('hostile - no redirect is followed: key and animal stay, a create remains a create', async () => {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createClient } from '../../adapters/client/index.js'
 import { createDouble } from '../../adapters/test-double/double.js'
 import {
@@ -14,6 +12,7 @@ import {
   VerdictError,
 } from '../../adapters/test-double/index.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
+import { assertGrowth } from '../support/memory.js'
 import { type Client, createApi, randomFrom } from '../test-double/clients/api.js'
 import { BAD_CLIENTS } from '../test-double/clients/rule-breaking.js'
 import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from '../test-double/clients/well-behaved.js'
@@ -418,11 +417,12 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
       for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
       recording.end()
     }
-    return heapAfterCollection()
   }
-  const full = see(2_500, 500)
-  const grown = see(8_000, 2_000) - full
-  assert.ok(grown < 600_000, `kept ${grown} bytes`)
+  see(2_500, 500)
+  await assertGrowth(600_000, measure => {
+    see(8_000, 2_000)
+    measure()
+  })
   const { findings } = verdict.report()
   assert.deepEqual(
     findings.map(({ rule, requests }) => [rule, requests.length]),
@@ -501,11 +501,4 @@ function politeClient(double: TestDouble, random: () => number) {
       if (double.clock.now() < end) double.clock.set(Math.ceil(end))
     },
   })
-}
-
-function heapAfterCollection(): number {
-  setFlagsFromString('--expose-gc')
-  const collect: () => void = runInNewContext('gc')
-  collect()
-  return process.memoryUsage().heapUsed
 }

@@ -18,7 +18,7 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { isToken } from '../../http/token.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 
-const CONSOLE_OPTIONS = {
+export const CONSOLE_OPTIONS = {
   /**
    * The clock of the store, which the page shows.
    * @default Date.now

@@ -10,7 +10,7 @@ import { connect } from './connection.js'
 import { createRateLimits, type IndexedDbRateLimits } from './rate-limits.js'
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
-const INDEXEDDB_OPTIONS = {
+export const INDEXEDDB_OPTIONS = {
   /**
    * How long an operation waits for other pages and workers, in ms.
    * @default 2_500

@@ -20,7 +20,7 @@ import { readJournal } from './read-journal.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
-const JSON_FILE_OPTIONS = {
+export const JSON_FILE_OPTIONS = {
   /**
    * Runs a task after a quiet period, and returns a function that cancels it.
    * @default an unref'd timer of one second

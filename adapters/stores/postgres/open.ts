@@ -19,7 +19,7 @@ import { migrate } from './schema.js'
 import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
-const POSTGRES_OPTIONS = {
+export const POSTGRES_OPTIONS = {
   /**
    * `postgres://user:password@host:5432/database`; give this or `pool`.
    * @default none

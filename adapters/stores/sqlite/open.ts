@@ -8,7 +8,7 @@ import {
 import { type Connection, connect } from './connection.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
-const SQLITE_OPTIONS = {
+export const SQLITE_OPTIONS = {
   /**
    * How long an operation waits for the lock of another process, in ms.
    * @default 2_500

@@ -14,7 +14,7 @@ import { type Connection, connect } from './connection.js'
 import type { Row } from './driver.js'
 import { fromText, toText } from './rows.js'
 
-const RATE_LIMIT_OPTIONS = {
+export const RATE_LIMIT_OPTIONS = {
   /**
    * How long a request waits for the lock of another process, in ms, before this process counts by
    * itself.

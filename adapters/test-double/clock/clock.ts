@@ -23,7 +23,7 @@ export const isScale = rule<number>(
   value => typeof value === 'number' && value > 0 && value <= 1_000_000,
 )
 
-const RESUME_OPTIONS = {
+export const RESUME_OPTIONS = {
   /**
    * How many ms pass in one ms of real time.
    *

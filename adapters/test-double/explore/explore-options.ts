@@ -32,7 +32,7 @@ export const FAULTS = [
   'hang',
 ] as const
 
-const EXPLORE_OPTIONS = {
+export const EXPLORE_OPTIONS = {
   /**
    * What can go wrong with a request: as text, or as faults, which `operation` and `key` restrict.
    *

@@ -23,7 +23,7 @@ export const isServiceUrl: Rule = {
   secret: true,
 }
 
-const JUDGE_OPTIONS = {
+export const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /**

@@ -11,6 +11,7 @@ import {
 } from '../../../adapters/stores/sqlite/index.js'
 import type { Pet } from '../../../src/index.js'
 import type { PetStorage } from '../../../src/ports.js'
+import { assertGrowth } from '../../support/memory.js'
 import { testUnless } from '../../support/test-unless.js'
 import { gate } from '../../support/waiting.js'
 import { movedOf, temporaryFolders } from '../json-file/json-files.js'
@@ -227,12 +228,13 @@ test('sqlite - memory does not grow with the number of animals', async () => {
   const pets = Array.from({ length: 50_000 }, (_, at): Pet => ({ id: at + 1, ...REX }))
   await storage.restore({ pets, nextId: pets.length + 1 })
   await storage.close()
-  const before = process.memoryUsage().heapUsed
-  const again = await openHere(path)
-  assert.equal(await again.count(), 50_000)
-  assert.equal((await again.find(40_000))?.name, 'Rex')
-  const grown = process.memoryUsage().heapUsed - before
-  assert.ok(grown < 1_048_576, `${grown} bytes`)
+  await assertGrowth(1_048_576, async measure => {
+    const again = await openHere(path)
+    assert.equal(await again.count(), 50_000)
+    assert.equal((await again.find(40_000))?.name, 'Rex')
+    measure()
+    await again.close()
+  })
 })
 
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
