@@ -69,12 +69,12 @@ export const COMMANDS = {
     operands: [1, 1],
   },
   verify: {
-    usage: 'verify <base-url> --key <key> [options]',
+    usage: 'verify <base-url> --api-key <key> [options]',
     does: 'check any server of this API',
     more: 'It checks from outside, within the limits of its key. Exit codes: 0 no MUST is broken, 1 a MUST is broken, 2 the server cannot be verified.',
-    examples: ['verify http://127.0.0.1:4280/v1 --key demo-pro', 'verify --list'],
+    examples: ['verify http://127.0.0.1:4280/v1 --api-key demo-pro', 'verify --list'],
     groups: { Options: VERIFY },
-    variables: ['key', 'spareKey'],
+    variables: ['apiKey', 'spareApiKey'],
     operands: [0, 1],
   },
   keys: {

@@ -292,12 +292,12 @@ export const THROUGH = {
       // The server may have pages.
       .filter(name => name !== 'pagination'),
   }),
-  key: option(text, 'key', 'API key for the command', { needs: 'through' }),
+  apiKey: option(text, 'key', 'API key for the command', { needs: 'through' }),
 }
 
 export const VERIFY = {
-  key: option(text, 'key', 'API key; also ADOPTION_STORE_KEY'),
-  spareKey: option(text, 'key', 'throwaway key for --limits; also ADOPTION_STORE_SPARE_KEY'),
+  apiKey: option(text, 'key', 'API key; also ADOPTION_STORE_API_KEY'),
+  spareApiKey: option(text, 'key', 'throwaway key for --limits; also ADOPTION_STORE_SPARE_API_KEY'),
   limits: toggle('exhaust the spare key: 429, Retry-After, ban; up to eight minutes'),
   idempotency: toggle('also check Idempotency-Key'),
   readOnly: toggle('create no animals'),

@@ -14,7 +14,7 @@ export interface Credential {
 
 interface Keys {
   readonly apiKey: string
-  readonly spareKey?: string | undefined
+  readonly spareApiKey?: string | undefined
 }
 
 export const KEY = altered('with the key', key => `Bearer ${key}`, 'key')
@@ -22,7 +22,7 @@ export const SPARE_KEY: Credential = {
   label: 'with the spare key',
   budget: 'spare key',
   isSecret: true,
-  authorization: ({ spareKey }) => `Bearer ${spareKey}`,
+  authorization: ({ spareApiKey }) => `Bearer ${spareApiKey}`,
 }
 export const NO_KEY: Credential = {
   label: 'without a key',
@@ -55,7 +55,7 @@ export interface Redaction {
   redact(text: string): string
 }
 
-export function createRedaction({ apiKey, spareKey }: Keys): Redaction {
+export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
   // A server may echo any of them, and Basic carries them in base64.
   const labels = new Map<string, string>()
   let secrets: Secrets | undefined
@@ -66,7 +66,7 @@ export function createRedaction({ apiKey, spareKey }: Keys): Redaction {
     secrets = undefined
   }
   add(apiKey, '<key>')
-  if (spareKey !== undefined) add(spareKey, '<spare key>')
+  if (spareApiKey !== undefined) add(spareApiKey, '<spare key>')
 
   return {
     hide: secret => add(secret, '<credential>'),

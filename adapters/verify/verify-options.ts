@@ -51,7 +51,7 @@ export const VERIFY_OPTIONS = {
    * A second, throwaway key for `limits`.
    * @default none
    */
-  spareKey: optional(typed<string>(isKey)),
+  spareApiKey: optional(typed<string>(isKey)),
   /**
    * Whether the server should support `Idempotency-Key`, which is not in the specification.
    * @default false
@@ -173,12 +173,12 @@ export type ReadOptions = SettingsOf<typeof VERIFY_OPTIONS>
 /** @throws OptionError, which never shows an API key */
 export function readVerifyOptions(given: VerifyOptions): ReadOptions {
   const options = settingsOf(VERIFY_OPTIONS, given)
-  if (options.limits && options.spareKey === undefined) {
+  if (options.limits && options.spareApiKey === undefined) {
     const expected = 'a throwaway key that the checks of limits may exhaust'
-    throw new OptionError({ option: 'spareKey', expected, got: 'none' })
+    throw new OptionError({ option: 'spareApiKey', expected, got: 'none' })
   }
-  if (options.spareKey === options.apiKey) {
-    throw new OptionError({ option: 'spareKey', expected: 'a second key', got: 'the same one' })
+  if (options.spareApiKey === options.apiKey) {
+    throw new OptionError({ option: 'spareApiKey', expected: 'a second key', got: 'the same one' })
   }
   return options
 }

@@ -744,7 +744,7 @@ test('cli - help prints one command, with its options only', async () => {
   for (const [command, own, foreign] of [
     ['serve', 'port', 'strict'],
     ['exec', 'strict', 'port'],
-    ['verify', 'spare-key', 'port'],
+    ['verify', 'spare-api-key', 'port'],
     ['copy', 'help', 'port'],
   ] as const) {
     const help = await ended(command, '--help')

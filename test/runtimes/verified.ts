@@ -22,7 +22,7 @@ export function verifiedSuite(name: string, open: (handler: ApiHandler) => Promi
   verifySuite((title, run) => test(`${name} ${title}`, run), {
     baseUrl: `${ORIGIN}${store.basePath}`,
     apiKey: 'main',
-    spareKey: 'spare',
+    spareApiKey: 'spare',
     limits: true,
     skip: ['http', 'openapi'],
     clock: () => now,

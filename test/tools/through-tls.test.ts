@@ -43,6 +43,6 @@ function exec(url: string, variables: Readonly<Record<string, string>>) {
     const get = async () => (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).status
     console.log(await get(), await get())`
   const command = [process.execPath, '--input-type=module', '-e', script]
-  const words = ['exec', '--through', url, '--key', 'demo-free', '--strict', '--', ...command]
+  const words = ['exec', '--through', url, '--api-key', 'demo-free', '--strict', '--', ...command]
   return runCommand(words, { ...environment, ...variables })
 }

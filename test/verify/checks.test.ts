@@ -164,7 +164,7 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
   const options: VerifyOptions = {
     baseUrl: double.baseUrl,
     apiKey: 'demo-business',
-    spareKey: 'demo-free',
+    spareApiKey: 'demo-free',
     limits: true,
     fetch: request => double.fetch(request),
     clock: double.clock.now,
@@ -320,7 +320,7 @@ test('verify - a report shows what was sent, what came and what was expected, bu
       headers: { location: `/${authorization?.slice(7)}` },
     })
   }
-  const options = { ...server, fetch, apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const options = { ...server, fetch, apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
   const { results } = await verify(options)
   const text = JSON.stringify(results)
   assert.ok(!text.includes(MAIN_KEY) && !text.includes(MAIN_KEY.slice(0, -1)))
@@ -382,8 +382,8 @@ test('verify - a server that cannot be verified is one clear line', async t => {
 
 test('verify - a wrong or exhausted spare key is found before the run', async () => {
   const server = await openFaulty({})
-  const run = (fetch: typeof server.fetch, spareKey: string) =>
-    verify({ ...server, fetch, apiKey: MAIN_KEY, spareKey, limits: true })
+  const run = (fetch: typeof server.fetch, spareApiKey: string) =>
+    verify({ ...server, fetch, apiKey: MAIN_KEY, spareApiKey, limits: true })
   await assert.rejects(run(server.fetch, 'other'), {
     message: 'The server rejects the spare key with 401; is it valid there?',
   })
@@ -467,8 +467,8 @@ test('verify - options are checked at construction, and never show a key', () =>
     ['baseUrl', { baseUrl: 'http://me:s3cret@a/v1' }],
     ['apiKey', { apiKey: 's3cret key' }],
     ['level', { level: 'MAY' }],
-    ['spareKey', { limits: true }],
-    ['spareKey', { limits: true, apiKey: 's3cret', spareKey: 's3cret' }],
+    ['spareApiKey', { limits: true }],
+    ['spareApiKey', { limits: true, apiKey: 's3cret', spareApiKey: 's3cret' }],
   ] as const) {
     const given = { baseUrl: 'http://a/v1', apiKey: 'k', ...options } as VerifyOptions
     assert.throws(
@@ -545,7 +545,7 @@ async function listenOn(t: TestContext, server: Server): Promise<number> {
 /** Of the checks of a part, each once, against a server with this change. */
 async function outcomesOf(part: string, wrong: Wrong): Promise<readonly string[]> {
   const server = await openFaulty({ wrong })
-  const keys = { apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
   const { results } = await verify({ ...server, ...keys, limits: true, only: [part] })
   return [...new Set(results.map(({ outcome }) => outcome))]
 }
@@ -601,7 +601,7 @@ async function openOwn(
       baseUrl: `${origin}${handler.basePath}`,
       ...(!server && { fetch: toFetchHandler(handler) }),
       apiKey: MAIN_KEY,
-      spareKey: SPARE_KEY,
+      spareApiKey: SPARE_KEY,
       limits: true,
       idempotency: true,
       clock,

@@ -92,7 +92,7 @@ async function resultsOf(
   { limits = true } = {},
 ): Promise<readonly CheckResult[]> {
   const server = await openFaulty(fault)
-  const keys = { apiKey: MAIN_KEY, spareKey: SPARE_KEY }
+  const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
   const options = { ...server, ...keys, limits, idempotency: true, maxWaitMs: DAY }
   return (await verify(options)).results
 }

@@ -9,7 +9,7 @@ import { reportJUnit } from '../../adapters/verify/junit.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { runInThread } from '../support/command.js'
-import { ROOT_URL } from '../support/paths.js'
+import { MAIN, ROOT_URL } from '../support/paths.js'
 import { served } from '../support/served.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -19,7 +19,7 @@ test('verify - our own command line breaks nothing, description and console incl
   const { ready } = await served(t, ['-q', '--empty', '--idempotency'])
   const { baseUrl, origin, apiKeys } = ready
   const openApi = ['--openapi', `${origin}/openapi.json`]
-  const words = [baseUrl, '--key', apiKeys.business, '--idempotency', ...openApi]
+  const words = [baseUrl, '--api-key', apiKeys.business, '--idempotency', ...openApi]
   const { code, stdout, stderr } = await verify(words)
   assert.deepEqual([code, stderr], [0, ''])
   const [, most = ''] =
@@ -40,7 +40,7 @@ test('verify - a broken MUST is exit code 1, and all of it is shown but the key'
   const url = await broken(t)
   const { code, stdout, stderr } = await verify([
     url,
-    '--key',
+    '--api-key',
     KEY,
     '--only',
     'create.name-missing',
@@ -57,9 +57,15 @@ test('verify - a broken MUST is exit code 1, and all of it is shown but the key'
   assert.doesNotMatch(stdout + stderr, /s3cret/)
 })
 
+test('verify - inside exec, takes the API key of the private store', async () => {
+  const command = `"${process.execPath}" "${MAIN}" verify "$ADOPTION_STORE_BASE_URL" --only auth.exact`
+  const { code, stderr } = await run(['exec', '--', 'sh', '-c', command])
+  assert.equal(code, 0, stderr)
+})
+
 test('verify - a SHOULD that is not met is shown, with exit code 0', async t => {
   const url = await broken(t)
-  const { code, stdout } = await verify([url, '--key', KEY, '--only', 'robust.head'])
+  const { code, stdout } = await verify([url, '--api-key', KEY, '--only', 'robust.head'])
   assert.equal(code, 0)
   assert.match(stdout, /\nSHOULD not met: robust\.head\n/)
 })
@@ -70,7 +76,7 @@ test('verify - --json and --junit hold the same report', async t => {
   const url = await broken(t)
   const only = ['--only', 'robust.head,create.empty,auth.exact', '--only', 'openapi.version']
   const { code, stdout, stderr } = await run(['verify', url, '--json', '--junit', junit, ...only], {
-    ADOPTION_STORE_KEY: KEY,
+    ADOPTION_STORE_API_KEY: KEY,
   })
   assert.deepEqual([code, stderr], [1, ''])
   const report = JSON.parse(stdout) as VerifyReport
@@ -119,7 +125,7 @@ test('verify - JUnit holds any text', () => {
 
 test('verify - --bail stops at the first broken MUST', async t => {
   const url = await broken(t)
-  const { stdout } = await verify([url, '--key', KEY, '--json', '--bail', '--only', 'create'])
+  const { stdout } = await verify([url, '--api-key', KEY, '--json', '--bail', '--only', 'create'])
   const { results } = JSON.parse(stdout) as VerifyReport
   assert.deepEqual(
     results.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id),
@@ -141,38 +147,41 @@ test('verify - --list prints every check and sends nothing', async () => {
 test('verify - invalid usage is one line that shows no key, and exit code 2', async t => {
   const url = await broken(t)
   for (const [words, message] of [
-    [[], 'Expected verify <base-url> --key <key> [options]; see verify --help'],
-    [[url, KEY], 'Expected verify <base-url> --key <key> [options]; see verify --help'],
-    [[url], 'verify needs an API key: add --key <key>, or set ADOPTION_STORE_KEY'],
-    [[url, '--key'], '--key needs a value: --key <key>'],
+    [[], 'Expected verify <base-url> --api-key <key> [options]; see verify --help'],
+    [[url, KEY], 'Expected verify <base-url> --api-key <key> [options]; see verify --help'],
+    [[url], 'verify needs an API key: add --api-key <key>, or set ADOPTION_STORE_API_KEY'],
+    [[url, '--api-key'], '--api-key needs a value: --api-key <key>'],
     [
-      [url, '--key', `${KEY} x`],
-      'Expected --key to be printable ASCII without spaces, got a string',
+      [url, '--api-key', `${KEY} x`],
+      'Expected --api-key to be printable ASCII without spaces, got a string',
     ],
     [
-      [url, '--key', KEY, '--limits'],
-      'Expected --spare-key to be a throwaway key that the checks of limits may exhaust, got none',
+      [url, '--api-key', KEY, '--limits'],
+      'Expected --spare-api-key to be a throwaway key that the checks of limits may exhaust, got none',
     ],
     [
-      [url, '--key', KEY, '--limits', '--spare-key', KEY],
-      'Expected --spare-key to be a second key, got the same one',
+      [url, '--api-key', KEY, '--limits', '--spare-api-key', KEY],
+      'Expected --spare-api-key to be a second key, got the same one',
     ],
     [
-      [url, '--key', KEY, '--only', 'idempotency'],
+      [url, '--api-key', KEY, '--only', 'idempotency'],
       'Nothing would be checked: each selected check needs a server that has Idempotency-Key; change the options',
     ],
     [
-      [url, '--key', KEY, '--only', 'auht'],
+      [url, '--api-key', KEY, '--only', 'auht'],
       /^Expected --only to be checks or groups, such as auth\..*, got 'auht'$/,
     ],
-    [[url, `--kye=${KEY}`], 'Unknown option --kye; did you mean --key? See --help'],
+    [[url, `--api-kye=${KEY}`], 'Unknown option --api-kye; did you mean --api-key? See --help'],
     [
-      [url.replace('//', `//me:${KEY}@`), '--key', KEY],
+      [url.replace('//', `//me:${KEY}@`), '--api-key', KEY],
       /^Expected <base-url> to be an address .*, got a string$/,
     ],
-    [['http://127.0.0.1:1/v1', '--key', KEY], /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 /],
-    [[url, '--key', 'other-s3cret'], /rejects the API key with 401; is it valid there\?$/],
-    [[url, '--key', KEY, '--only', 'auth.exact', '--junit', '.'], '--junit cannot write .: EISDIR'],
+    [['http://127.0.0.1:1/v1', '--api-key', KEY], /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 /],
+    [[url, '--api-key', 'other-s3cret'], /rejects the API key with 401; is it valid there\?$/],
+    [
+      [url, '--api-key', KEY, '--only', 'auth.exact', '--junit', '.'],
+      '--junit cannot write .: EISDIR',
+    ],
   ] as const) {
     const { code, stdout, stderr } = await verify(words)
     const prefix = 'animal-adoption-store: '
@@ -188,7 +197,10 @@ test('verify - invalid usage is one line that shows no key, and exit code 2', as
 test('verify - its help lists its options and fits a terminal', async () => {
   const { code, stdout } = await verify(['--help'])
   assert.equal(code, 0)
-  assert.match(stdout, /^Usage: animal-adoption-store verify <base-url> --key <key> \[options\]\n/)
+  assert.match(
+    stdout,
+    /^Usage: animal-adoption-store verify <base-url> --api-key <key> \[options\]\n/,
+  )
   assert.ok(stdout.split('\n').every(line => line.length <= 100))
 })
 

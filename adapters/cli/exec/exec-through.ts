@@ -25,17 +25,17 @@ export async function execThrough(
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
   checkCommand(settings, words)
-  const { clients, pagination, key } = settings
+  const { clients, pagination, apiKey } = settings
   const allow = settings.allow as readonly RuleId[]
   const judged = readAs('--through', () =>
     readJudgeOptions({ baseUrl, clients, allow, pagination }),
   )
-  const observer = createObserver(judged, key === undefined ? [] : [key])
+  const observer = createObserver(judged, apiKey === undefined ? [] : [apiKey])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
   const variables = {
     ...process.env,
     ADOPTION_STORE_BASE_URL: proxy.url,
-    ...(key !== undefined && { ADOPTION_STORE_API_KEY: key }),
+    ...(apiKey !== undefined && { ADOPTION_STORE_API_KEY: apiKey }),
     // Commands to another store would only mislead.
     ADOPTION_STORE_CONTROL_URL: undefined,
   }

@@ -22,7 +22,7 @@ export function repeatText(
 /** Options of the search, files to write, and a secret. All others belong to every run. */
 const LEFT_OUT: readonly string[] = [
   ...Object.keys(EXPLORE),
-  ...['report', 'junit', 'record', 'har', 'key'],
+  ...['report', 'junit', 'record', 'har', 'apiKey'],
 ]
 
 /** For a POSIX shell. */

@@ -36,14 +36,16 @@ async function verifyServer(
 ): Promise<number> {
   const { limits, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
   if (baseUrl === undefined) {
-    throw new UsageError('Expected verify <base-url> --key <key> [options]; see verify --help')
+    throw new UsageError('Expected verify <base-url> --api-key <key> [options]; see verify --help')
   }
-  const { key: apiKey, spareKey } = settings
+  const { apiKey, spareApiKey } = settings
   if (apiKey === undefined) {
-    throw new UsageError('verify needs an API key: add --key <key>, or set ADOPTION_STORE_KEY')
+    throw new UsageError(
+      'verify needs an API key: add --api-key <key>, or set ADOPTION_STORE_API_KEY',
+    )
   }
   const rules = { limits, idempotency, readOnly, only, skip, bail, openApiUrl }
-  const options: VerifyOptions = { baseUrl, apiKey, spareKey, ...rules }
+  const options: VerifyOptions = { baseUrl, apiKey, spareApiKey, ...rules }
   // Checks the options before anything is shown: an address may hold a password.
   const { checks } = prepare(options)
   const progress = createProgress()
@@ -93,7 +95,6 @@ function listText({ only, skip, json }: VerifySettings): string {
 /** Options as they are on the command line, where they have another name. */
 const NAMES: Readonly<Record<string, string>> = {
   baseUrl: '<base-url>',
-  apiKey: '--key',
   openApiUrl: '--openapi',
 }
 

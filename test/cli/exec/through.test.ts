@@ -28,12 +28,12 @@ test('exec --through - the command reaches the server, and the verdict of the do
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
   const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
-  const polite = await throughInProcess(url, ['--strict', '--key', KEY], script, scriptCommand)
+  const polite = await throughInProcess(url, ['--strict', '--api-key', KEY], script, scriptCommand)
   assert.deepEqual(
     [polite.code, polite.stdout, polite.stderr],
     [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
   )
-  const bad = await through(url, ['--strict', '--key', KEY], `${GET} await get('/pets/1')`)
+  const bad = await through(url, ['--strict', '--api-key', KEY], `${GET} await get('/pets/1')`)
   assert.equal(bad.code, 1)
   assert.match(bad.stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called \(key 1, /)
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
   )
 })
 
-test('exec --through - the key comes from --key or the environment, and is never shown', async t => {
+test('exec --through - the key comes from --api-key or the environment, and is never shown', async t => {
   const folder = temporaryFolder(t)
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()
@@ -52,8 +52,7 @@ test('exec --through - the key comes from --key or the environment, and is never
     for (let count = 0; count < 6; count++) await get('/' + key)
     process.exit(statuses.join() === '200,404,404' ? 7 : 1)`
   for (const [flags, variables] of [
-    [['--key', KEY], {}],
-    [[], { ADOPTION_STORE_KEY: KEY }],
+    [['--api-key', KEY], {}],
     [[], { ADOPTION_STORE_API_KEY: KEY }],
   ] as const) {
     const files = ['--report', json, '--junit', junit]
@@ -88,10 +87,10 @@ test('exec --through --strict - fails when the server decided on nothing', async
     ],
     [`${url}/nowhere`, lists, /^Verdict: the service decided on no request/],
   ] as const) {
-    const strict = await through(baseUrl, ['--strict', '--key', KEY], script)
+    const strict = await through(baseUrl, ['--strict', '--api-key', KEY], script)
     assert.match(strict.stderr, expected)
     assert.equal(strict.code, 1, baseUrl)
-    const lenient = await through(baseUrl, ['--key', KEY], script)
+    const lenient = await through(baseUrl, ['--api-key', KEY], script)
     assert.deepEqual([lenient.code, lenient.stderr], [0, strict.stderr])
   }
 })
@@ -125,7 +124,7 @@ test('exec --through - bad usage is one line with exit code 2, and shows no secr
     [['--through', `http://me:${KEY}@127.0.0.1/v1`], /^Expected --through .*without user name/],
     [['--through', KEY], /^Expected --through to be an address/],
     [['--through', `${url}?key=${KEY}`], /^Expected --through/],
-    [['--key', KEY], /^--key needs --through$/],
+    [['--api-key', KEY], /^--api-key needs --through$/],
     [['--through', url, '--clients', '0'], /--clients/],
     [['--through', url, '--allow', 'nothing'], /--allow takes a rule/],
   ] as const) {
@@ -150,7 +149,7 @@ test('exec --through - options of a store in the environment are left aside', as
     PORT: '1',
   }
   const script = `${GET} process.exit((await get('/pets')) === 200 ? 7 : 1)`
-  const words = throughWords(url, ['--key', KEY], borrowedCommand(script))
+  const words = throughWords(url, ['--api-key', KEY], borrowedCommand(script))
   assert.equal((await runInThread(words, { ...environment(), ...variables })).code, 7)
 })
 
@@ -160,12 +159,12 @@ test('exec --through - a command that ends with requests under way, or by a sign
   double.faults.arm({ kind: 'hang', times: 'always' })
   const arrival = await tellArrivals(t, double)
   const begin = `${GET} get('/pets').catch(() => {}); await fetch('${arrival}');`
-  const exited = await through(url, ['--key', KEY], `${begin} process.exit(3)`, scriptCommand)
+  const exited = await through(url, ['--api-key', KEY], `${begin} process.exit(3)`, scriptCommand)
   assert.equal(exited.code, 3)
   assert.match(exited.stderr, /1 of 1 requests got no response/)
   const killed = await through(
     url,
-    ['--key', KEY],
+    ['--api-key', KEY],
     `${begin} process.kill(process.pid, 'SIGKILL')`,
     scriptCommand,
   )

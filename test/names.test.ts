@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { COMMANDS, type Command } from '../adapters/cli/commands.js'
+import { flagOf } from '../adapters/cli/options.js'
+import { readPages } from './support/pages.js'
+
+/** What `exec` tells its command about the store, besides the API key. */
+const STORE_VARIABLES = ['BASE_URL', 'CONTROL_URL', 'CONTROL_TOKEN']
+/** CONTRIBUTING.md lists what the tests read. */
+const TEST_VARIABLES = /^(ENGINES|SQLITE|CHAOS|KILLS|NODES|RUNTIMES)$/
+
+test('names - every variable in a page or a help text is that of a flag', () => {
+  const flags = Object.values<Command>(COMMANDS).flatMap(({ groups = {} }) =>
+    Object.values(groups).flatMap(options => Object.keys(options).map(flagOf)),
+  )
+  const known = [...STORE_VARIABLES, ...flags.map(variableOf)]
+  const texts = [...readPages().map(({ text }) => text), JSON.stringify(COMMANDS)]
+  const named = texts.flatMap(text => [...text.matchAll(/ADOPTION_STORE_([A-Z_]+)/g)])
+  assert.ok(named.length > 20)
+  const unknown = named.map(([, name = '']) => name).filter(name => !known.includes(name))
+  assert.deepEqual(
+    unknown.filter(name => !TEST_VARIABLES.test(name)),
+    [],
+  )
+})
+
+function variableOf(flag: string): string {
+  return flag.slice(2).toUpperCase().replaceAll('-', '_')
+}
