@@ -1,7 +1,6 @@
 import type { ClientOptions } from './client-options.js'
 import { ConnectionError, ContractError } from './errors.js'
-import type { Reply } from './gate.js'
-import { readLimits } from './headers.js'
+import { type Limits, readLimits } from './headers.js'
 import type { Time } from './time.js'
 
 export interface ClientRequest {
@@ -9,16 +8,20 @@ export interface ClientRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  readonly timeoutMs: number
 }
 
 /** A complete response. */
-export interface Answer extends Reply {
+export interface Answer {
+  readonly status: number
+  readonly limits: Limits
+  /** When its headers came, in ms since the epoch. */
+  readonly arrivedAt: number
   readonly text: string
 }
 
 export interface AttemptOptions extends Pick<ClientOptions, 'fetch'> {
   readonly time: Time
-  readonly timeoutMs: number
   readonly maxResponseBytes: number
 }
 
@@ -34,9 +37,14 @@ export function attempt(
   signal: AbortSignal | undefined,
   options: AttemptOptions,
 ): Promise<Answer> {
-  const { time, timeoutMs } = options
+  const { timeoutMs } = request
   const timedOut = () => connectionError(request, `no response within ${timeoutMs} ms`)
-  return time.within(timeoutMs, signal, limited => exchange(request, limited, options), timedOut)
+  return options.time.within(
+    timeoutMs,
+    signal,
+    limited => exchange(request, limited, options),
+    timedOut,
+  )
 }
 
 async function exchange(
@@ -45,7 +53,7 @@ async function exchange(
   // Looked up at each call, because tests replace it.
   { fetch = globalThis.fetch, maxResponseBytes, time }: AttemptOptions,
 ): Promise<Answer> {
-  const { url, ...init } = request
+  const { url, timeoutMs: _, ...init } = request
   try {
     const response = await fetch(url, { ...init, redirect: 'manual', signal })
     const { status, type, headers, body } = response
@@ -118,7 +126,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 /** Such as `connect ECONNREFUSED 127.0.0.1:4280`, for messages. */
-export function reasonOf(cause: unknown): string {
+function reasonOf(cause: unknown): string {
   let message = String(cause)
   for (let at = cause; at instanceof Error; at = at.cause) message = at.message || message
   const code = codeOf(cause) ?? ''
@@ -126,6 +134,6 @@ export function reasonOf(cause: unknown): string {
 }
 
 /** `POST http://127.0.0.1:4280/v1/pets`, for messages. */
-export function title({ method, url }: { readonly method: string; readonly url: string }): string {
+export function title({ method, url }: Pick<ClientRequest, 'method' | 'url'>): string {
   return `${method} ${url}`
 }

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/errors.js'
-import type { GateOptions } from './client-options.js'
+import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 import { type Limits, untilReset } from './headers.js'
 import type { WaitReason } from './hooks.js'
@@ -13,7 +13,7 @@ export type Budget = ReturnType<typeof createBudget>
  *
  * @param sharedKey the units of the key, where processes share them
  */
-export function createBudget(options: GateOptions, sharedKey: SharedKey | undefined) {
+export function createBudget(options: ClientSettings, sharedKey: SharedKey | undefined) {
   const { time, maxWaitMs, waitForBan } = options
   const pace = createPace(options)
   let rateLimit: RateLimit | undefined

@@ -3,10 +3,7 @@ import {
   isBoolean,
   isCount,
   isFunction,
-  isOneOf,
   isSize,
-  isText,
-  OptionError,
   type OptionsOf,
   optional,
   rule,
@@ -17,107 +14,10 @@ import {
 } from '../../src/lib/check-options.js'
 import type { Clock } from '../../src/ports.js'
 import type { Retrying, Sending, Wait } from './hooks.js'
-import type { LimitHeaders } from './limit-headers.js'
 import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
 
-export const GATE_OPTIONS = {
-  /**
-   * Concurrent requests. Up to ten rejections at once ban no key.
-   * @default 10
-   */
-  maxConcurrent: withDefault(isCount, 10),
-  /**
-   * Calls that may wait; one more gets a QueueFullError.
-   * @default 10_000
-   */
-  maxQueued: withDefault(isSize, 10_000),
-  /**
-   * Retries after the first attempt. A 429 that others on the key caused does not count.
-   * @default 3
-   */
-  maxRetries: withDefault(isSize, 3),
-  /**
-   * A call that has to wait longer, in ms, fails instead.
-   * @default 120_000
-   */
-  maxWaitMs: withDefault(isSize, 120_000),
-  /**
-   * Time limit per attempt, in ms; with `politeFetch` for the headers only.
-   * @default 30_000
-   */
-  timeoutMs: withDefault(isCount, 30_000),
-  /**
-   * Where processes share the key: the URL of a Redis or Valkey, or a client of ioredis.
-   * @default none
-   */
-  shared: optional(
-    typed<string | RedisConnection>({
-      expected:
-        'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
-      accepts: value =>
-        typeof value === 'string'
-          ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
-          : value === undefined || hasMethods('duplicate').accepts(value),
-      secret: true,
-    }),
-  ),
-  /**
-   * Called before each attempt.
-   * @default none
-   */
-  onRequest: optional(typed<(sending: Sending) => void>(isFunction)),
-  /**
-   * Called when calls begin to wait: why, and until when.
-   * @default none
-   */
-  onWait: optional(typed<(wait: Wait) => void>(isFunction)),
-  /**
-   * Called when a request failed and is sent again.
-   * @default none
-   */
-  onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
-  /**
-   * The current time, in ms since the Unix epoch.
-   * @default Date.now
-   */
-  clock: optional(typed<Clock>(isFunction)),
-  /**
-   * Waits: `(ms, { signal }) => Promise`.
-   * @default setTimeout
-   */
-  sleep: optional(typed<Sleep>(isFunction)),
-  /**
-   * From 0 up to 1.
-   * @default Math.random
-   */
-  random: withDefault(typed<() => number>(isFunction), () => Math.random()),
-}
-/** Options of `createClient` and of `politeFetch`. */
-export interface GateSettings extends OptionsOf<typeof GATE_OPTIONS> {}
-
-/** The same with their defaults filled in, as the parts of the gate take them. */
-export interface GateOptions extends SettingsOf<typeof GATE_OPTIONS> {
-  readonly time: Time
-  readonly waitForBan: boolean
-}
-
-const LIMIT_HEADERS: readonly LimitHeaders[] = ['x-ratelimit', 'ratelimit-draft', 'retry-after']
-
-export const POLITE_FETCH_OPTIONS = {
-  ...GATE_OPTIONS,
-  /** Which headers describe the limit; see `LimitHeaders`. `Retry-After` is always honoured. */
-  limits: typed<LimitHeaders>(isOneOf(LIMIT_HEADERS)),
-  /**
-   * The API key, or anything else that the limit belongs to. Required with `shared`.
-   * @default none
-   */
-  key: optional(typed<string>({ ...optional(isText), secret: true })),
-}
-export interface PoliteFetchOptions extends OptionsOf<typeof POLITE_FETCH_OPTIONS> {}
-
 export const CLIENT_OPTIONS = {
-  ...GATE_OPTIONS,
   /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
   baseUrl: typed<string>({
     expected: 'http:// or https:// and an address without user name, password, query and fragment',
@@ -154,12 +54,87 @@ export const CLIENT_OPTIONS = {
    */
   idempotency: withDefault(isBoolean, false),
   /**
+   * Concurrent requests. Up to ten rejections at once ban no key.
+   * @default 10
+   */
+  maxConcurrent: withDefault(isCount, 10),
+  /**
+   * Calls that may wait; one more gets a QueueFullError.
+   * @default 10_000
+   */
+  maxQueued: withDefault(isSize, 10_000),
+  /**
+   * Retries after the first attempt. A 429 that others on the key caused does not count.
+   * @default 3
+   */
+  maxRetries: withDefault(isSize, 3),
+  /**
+   * A call that has to wait longer, in ms, fails instead.
+   * @default 120_000
+   */
+  maxWaitMs: withDefault(isSize, 120_000),
+  /**
+   * Time limit per attempt, in ms.
+   * @default 30_000
+   */
+  timeoutMs: withDefault(isCount, 30_000),
+  /**
+   * Where processes share the key: the URL of a Redis or Valkey, or a client of ioredis.
+   * @default none
+   */
+  shared: optional(
+    typed<string | RedisConnection>({
+      expected:
+        'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
+      accepts: value =>
+        typeof value === 'string'
+          ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
+          : value === undefined || hasMethods('duplicate').accepts(value),
+      secret: true,
+    }),
+  ),
+  /**
    * Sends the requests.
    * @default the platform's
    */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
+  /**
+   * Called before each attempt.
+   * @default none
+   */
+  onRequest: optional(typed<(sending: Sending) => void>(isFunction)),
+  /**
+   * Called when calls begin to wait: why, and until when.
+   * @default none
+   */
+  onWait: optional(typed<(wait: Wait) => void>(isFunction)),
+  /**
+   * Called when a request failed and is sent again.
+   * @default none
+   */
+  onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
+  /**
+   * The current time, in ms since the Unix epoch.
+   * @default Date.now
+   */
+  clock: optional(typed<Clock>(isFunction)),
+  /**
+   * Waits: `(ms, { signal }) => Promise`.
+   * @default setTimeout
+   */
+  sleep: optional(typed<Sleep>(isFunction)),
+  /**
+   * From 0 up to 1.
+   * @default Math.random
+   */
+  random: withDefault(typed<() => number>(isFunction), () => Math.random()),
 }
 export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
+
+/** The options with their defaults, and the time by which the client waits. */
+export interface ClientSettings extends SettingsOf<typeof CLIENT_OPTIONS> {
+  readonly time: Time
+}
 
 /**
  * Fills in the defaults.
@@ -168,16 +143,6 @@ export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
  */
 export function readClientOptions(given: ClientOptions) {
   return settingsOf(CLIENT_OPTIONS, given)
-}
-
-/** @throws OptionError, which never shows the key */
-export function readPoliteFetchOptions(given: PoliteFetchOptions) {
-  const options = settingsOf(POLITE_FETCH_OPTIONS, given)
-  if (options.shared !== undefined && options.key === undefined) {
-    const expected = 'the API key, or whatever else the limit belongs to, with `shared`'
-    throw new OptionError({ option: 'key', expected, got: 'none' })
-  }
-  return options
 }
 
 /** By its shape: there are signals of other realms and of polyfills. */

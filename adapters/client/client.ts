@@ -90,8 +90,7 @@ export function createClient(given: ClientOptions): Client {
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
   const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
-    send: ({ timeoutMs, ...request }: Call, signal) =>
-      attempt(request, signal, { ...options, timeoutMs, time }),
+    send: (request, signal) => attempt(request, signal, { ...options, time }),
     explain,
     mayRepeat: ({ method, headers }, error) =>
       method === 'GET' ||
@@ -174,7 +173,7 @@ export function createClient(given: ClientOptions): Client {
   }
 
   async function request<T>(
-    request: ClientRequest,
+    request: Omit<ClientRequest, 'timeoutMs'>,
     read: Read<T>,
     call: CallOptions = {},
   ): Promise<T> {
@@ -189,10 +188,6 @@ type Read<T> = (value: unknown, request: string) => T
 
 interface Query extends Omit<ListPetsQuery, 'after'> {
   readonly after?: Int64 | undefined
-}
-
-interface Call extends ClientRequest {
-  readonly timeoutMs: number
 }
 
 function explain({ status, text, limits }: Answer, now: number, retryAt: number): Error {

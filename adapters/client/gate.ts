@@ -1,55 +1,43 @@
+import type { Answer, ClientRequest } from './attempt.js'
 import { waitBefore } from './backoff.js'
 import { createBudget } from './budget.js'
-import type { GateOptions } from './client-options.js'
+import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
-import { type Limits, requestedWait } from './headers.js'
-import type { Sending } from './hooks.js'
+import { requestedWait } from './headers.js'
 import { createSharedKey, type Pause } from './shared-through-redis.js'
 import { createThrottle } from './throttle.js'
 
-/** A response, as far as it concerns the gate. */
-export interface Reply {
-  readonly status: number
-  readonly limits: Limits
-  /** When its headers came, in ms since the epoch. */
-  readonly arrivedAt: number
-}
-
-/** What an API is asked, and how its responses are read. */
-export interface Api<Q, R extends Reply> {
+/** How requests are sent, and how their responses are read. */
+interface Api {
   /** @throws ConnectionError without a complete response; any other error is final */
-  send(request: Q, signal: AbortSignal | undefined): Promise<R>
+  send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer>
   /**
    * The error of a 408, 429 or 5xx.
    *
    * @param now in ms since the epoch, as is `retryAt`: when the server allows a retry
    */
-  explain(reply: R, now: number, retryAt: number): Error
+  explain(answer: Answer, now: number, retryAt: number): Error
   /** Whether it may be sent again after a failure that may have taken effect. */
-  mayRepeat(request: Q, error: Error): boolean
+  mayRepeat(request: ClientRequest, error: Error): boolean
 }
 
 interface Failure {
   readonly error: Error
   /** The 429, if it was one. */
-  readonly rejection?: Reply | undefined
+  readonly rejection?: Answer | undefined
   /** When the server allows a retry, and when it is sent. */
   readonly retryAt: number
   readonly opensAt: number
 }
 
-type Outcome<R> = { readonly reply: R } | { readonly failure: Failure }
+type Outcome = { readonly answer: Answer } | { readonly failure: Failure }
 
 /**
  * Lets requests through so that the limit of their key suffices.
  *
  * @param key what the limit belongs to, for processes that share it
  */
-export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
-  options: GateOptions,
-  key: string,
-  api: Api<Q, R>,
-) {
+export function createGate(options: ClientSettings, key: string, api: Api) {
   const { time, random, maxRetries, maxWaitMs, waitForBan, shared } = options
   const onRequest = guarded(options.onRequest)
   const onWait = guarded(options.onWait)
@@ -81,7 +69,7 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
    * @throws RateLimitError, ApiKeyBannedError, QueueFullError, ClosedError, the reason of the signal,
    * or the last error of the request
    */
-  async function send(request: Q, signal: AbortSignal | undefined): Promise<R> {
+  async function send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer> {
     const { method, url } = request
     let failures = 0
     let admittedBefore = -1
@@ -90,7 +78,7 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
     for (let attempt = 1; ; attempt++) {
       const job = () => sendOnce(request, signal, attempt, last)
       const outcome = await throttle.run(signal, job, attempt > 1)
-      if ('reply' in outcome) return outcome.reply
+      if ('answer' in outcome) return outcome.answer
       last = outcome.failure
       const { error, rejection, retryAt, opensAt } = last
       const isBan = error instanceof ApiKeyBannedError
@@ -112,16 +100,16 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
   }
 
   async function sendOnce(
-    request: Q,
+    request: ClientRequest,
     signal: AbortSignal | undefined,
     attempt: number,
     last: Failure | undefined,
-  ): Promise<Outcome<R>> {
+  ): Promise<Outcome> {
     const { method, url } = request
     onRequest({ method, url, attempt })
-    let reply: R
+    let answer: Answer
     try {
-      reply = await api.send(request, signal)
+      answer = await api.send(request, signal)
     } catch (error) {
       budget.lost()
       if (!(error instanceof ConnectionError)) throw error
@@ -129,18 +117,18 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
       const now = time.now()
       return { failure: { error, retryAt: now, opensAt: now + wait } }
     }
-    const { status, limits } = reply
+    const { status, limits } = answer
     const isFailure = status === 429 || status === 408 || status >= 500
     if (status === 401) budget.refused(limits)
     // A proxy in front of the server does not count requests.
     else if (isFailure && !limits.rateLimit && status !== 429) budget.lost()
     else if (status !== 429) budget.admitted(limits)
-    return isFailure ? { failure: understand(reply, attempt, last) } : { reply }
+    return isFailure ? { failure: understand(answer, attempt, last) } : { answer }
   }
 
-  function understand(reply: R, attempt: number, last: Failure | undefined): Failure {
-    const { status, limits, arrivedAt } = reply
-    const rejection = status === 429 ? reply : undefined
+  function understand(answer: Answer, attempt: number, last: Failure | undefined): Failure {
+    const { status, limits, arrivedAt } = answer
+    const rejection = status === 429 ? answer : undefined
     // A failure does not end when the limit resets.
     const asked = rejection ? limits : { ...limits, rateLimit: undefined }
     const requested = requestedWait(asked, arrivedAt)
@@ -148,7 +136,7 @@ export function createGate<Q extends Omit<Sending, 'attempt'>, R extends Reply>(
     const wait = waitBefore({ requested, retries: attempt - 1, again }, random)
     const retryAt = arrivedAt + (requested ?? wait)
     const opensAt = arrivedAt + wait
-    const error = api.explain(reply, time.now(), retryAt)
+    const error = api.explain(answer, time.now(), retryAt)
     const ban = error instanceof ApiKeyBannedError ? error : undefined
     if (rejection) budget.rejected(limits, { ban, retryAt }, opensAt)
     return { error, rejection, retryAt, opensAt }

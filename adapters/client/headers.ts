@@ -22,25 +22,18 @@ export function readLimits(headers: Headers): Limits {
   }
 }
 
-function readRateLimit(headers: Headers): RateLimit | undefined {
-  const found = toRateLimit(name => readCount(headers.get(`x-ratelimit-${name}`)))
-  if (!found || found.reset <= LAST_SECOND) return found
-  return { ...found, reset: Math.floor(found.reset / 1000) }
-}
-
 /** Undefined unless all three numbers are known. */
-export function toRateLimit(
-  read: (name: keyof RateLimit) => number | undefined,
-): RateLimit | undefined {
+function readRateLimit(headers: Headers): RateLimit | undefined {
+  const read = (name: keyof RateLimit) => readCount(headers.get(`x-ratelimit-${name}`))
   const [limit, remaining, reset] = [read('limit'), read('remaining'), read('reset')]
   if (limit === undefined || remaining === undefined || reset === undefined) return undefined
-  return { limit, remaining, reset }
+  return { limit, remaining, reset: reset > LAST_SECOND ? Math.floor(reset / 1000) : reset }
 }
 
 /** In the year 5138: larger numbers are milliseconds. */
 const LAST_SECOND = 1e11
 
-export function readCount(text: string | null): number | undefined {
+function readCount(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }
 

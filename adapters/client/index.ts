@@ -5,7 +5,7 @@ export { OptionError } from '../../src/lib/check-options.js'
 export type { Int64 } from '../../src/lib/int64.js'
 export type { NewPet, Pet } from '../../src/pets/schema.js'
 export { type CallOptions, type Client, type CreateOptions, createClient } from './client.js'
-export type { ClientOptions, GateSettings, PoliteFetchOptions } from './client-options.js'
+export type { ClientOptions } from './client-options.js'
 export {
   ApiKeyBannedError,
   ClosedError,
@@ -15,7 +15,5 @@ export {
   RateLimitError,
 } from './errors.js'
 export type { Retrying, Sending, Wait, WaitReason } from './hooks.js'
-export type { LimitHeaders } from './limit-headers.js'
-export { type PoliteFetch, politeFetch } from './polite-fetch.js'
 export type { Sleep } from './time.js'
 export type { ClientSnapshot, UnansweredCreate } from './unanswered.js'

@@ -1,6 +1,6 @@
 import { onAbort } from './abort.js'
 import type { Budget } from './budget.js'
-import type { GateOptions } from './client-options.js'
+import type { ClientSettings } from './client-options.js'
 import { ClosedError, QueueFullError } from './errors.js'
 import type { SharedKey, Unit } from './shared-through-redis.js'
 
@@ -12,7 +12,7 @@ interface Waiting {
 
 /** Where every request of a key waits for its turn. */
 export function createThrottle(
-  options: GateOptions,
+  options: ClientSettings,
   budget: Pick<Budget, 'next' | 'failureAt' | 'sent'>,
   sharedKey: SharedKey | undefined,
 ) {

@@ -46,7 +46,7 @@ export function createWindow(options: WindowOptions) {
   }
 
   function doubted(violations: readonly Violation[]): readonly Violation[] {
-    return violations.map(doubt).filter(violation => violation !== undefined)
+    return violations.map(doubt)
   }
 
   function callerOf(key: string | null): Caller {

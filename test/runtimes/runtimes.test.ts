@@ -20,17 +20,14 @@ const PRINT = `import { run } from './program.mjs'
 console.log(JSON.stringify(await run()))`
 /** Differences of a runtime, not of ours. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
-  // Its Request accepts `signal: 5`.
-  bun: ['politeFetch - throws what fetch throws,'],
   // Its Request knows no unusual methods, and reads no stream twice.
   workerd: ['journal - redacts keys that are added later', 'judge - equal requests are known by'],
   // Its Request drops Origin, Host and Content-Length, and its fetch knows no port 1.
   chromium: [
-    ...['politeFetch - throws what fetch throws,', 'politeFetch - a signal ends the wait,'],
     ...['toFetchHandler - a request rejected by its headers', 'toFetchHandler - an invalid Host'],
     ...['judge - other addresses pass', 'fetch auth.first - 429', 'fetch idempotency - the header'],
     // Its turns of the loop come in another order.
-    ...['fetch cors - on:', 'politeFetch - clients that share a key'],
+    'fetch cors - on:',
   ],
 }
 

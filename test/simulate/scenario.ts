@@ -57,7 +57,6 @@ export const DEFAULTS = {
 export const CLIENT_DEFAULTS = {
   maxConcurrent: 10,
   maxQueued: 10_000,
-  /** Not of `politeFetch`. */
   waitForBan: false,
   maxRetries: 3,
   maxWaitMs: 120_000,

@@ -4,29 +4,24 @@ import type { Exchange } from '../log/exchange.js'
 /** A client has a few. */
 const MOST_NAMES = 1_000
 
-/**
- * Names credentials, which stay here: only the service knows the ids of its keys.
- *
- * @param isAny whether the API may identify its callers in other ways
- */
-export function createCredentials(isAny: boolean) {
+/** Names credentials, which stay here: only the service knows the ids of its keys. */
+export function createCredentials() {
   const names = new Map<string, string>()
   const accepted = new Set<string>()
 
   return {
     /** `1`, `2`, `3` … in the order in which they were first sent; undefined without one. */
     nameOf({ headers }: Pick<ApiRequest, 'headers'>): string | undefined {
-      const { authorization = '', 'x-api-key': other = '' } = headers
-      const credential = isAny ? `${authorization} ${other}`.trim() : authorization
-      if (credential === '') return isAny ? 'none' : undefined
-      const token = credential.replace(/^bearer +/i, '')
+      const { authorization = '' } = headers
+      if (authorization === '') return undefined
+      const token = authorization.replace(/^bearer +/i, '')
       const name = names.get(token) ?? (names.size < MOST_NAMES ? `${names.size + 1}` : 'others')
       if (name !== 'others') names.set(token, name)
       return name
     },
     /** The name, or null for a credential that the service refuses, and has never accepted. */
     judged({ key, status }: Exchange): string | null {
-      if (key === null || isAny) return key
+      if (key === null) return key
       if (status === 401) return accepted.has(key) ? key : null
       // Only the API itself accepts a key, not what stands before it, and a 429 comes before a 401.
       const isAccepted = status !== null && status >= 200 && status < 500 && status !== 429

@@ -27,11 +27,6 @@ export const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /**
-   * `'any'` for another API: only rules about Retry-After and X-RateLimit apply.
-   * @default none: the Animal Adoption Store API
-   */
-  api: optional(isOneOf(['any'])),
-  /**
    * How many clients share a key, this one included: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */

@@ -10,7 +10,7 @@ import type { Doubt } from '../rules/rule.js'
 import { createVerdict } from '../verdict.js'
 import { createCredentials } from './credentials.js'
 import type { JudgeSettings } from './judge-options.js'
-import { createLocalHeaders } from './local-headers.js'
+import { localHeaders } from './local-headers.js'
 
 /** Follows the requests of one client to one service, whatever carries them. */
 export type Observer = ReturnType<typeof createObserver>
@@ -21,7 +21,7 @@ export interface JudgeReport extends Report {
   readonly unanswered: number
   /**
    * How many calls of `/pets` the API decided on: with JSON and a status below 500, other than a
-   * redirect and, but for getPet, 404. With `api: 'any'`, any response below 500.
+   * redirect and, but for getPet, 404.
    */
   readonly decided: number
 }
@@ -53,11 +53,9 @@ const MOST_CHARACTERS = 8_388_608
 
 /** @param keys API keys that are known beforehand, for redaction */
 export function createObserver(settings: JudgeSettings, keys: Keys = []) {
-  const { api, basePath, origin, clock, clients, allow, pagination } = settings
-  const isAny = api === 'any'
+  const { basePath, origin, clock, clients, allow, pagination } = settings
   const route = createRouter(basePath)
-  const credentials = createCredentials(isAny)
-  const localize = createLocalHeaders(isAny)
+  const credentials = createCredentials()
   const recorder = createRecorder({
     capacity: MOST_WAITING,
     bytes: MOST_CHARACTERS,
@@ -71,7 +69,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   const verdict = createVerdict(allow, undefined, clients)
   const recording = verdict.record(null, {
     now: clock,
-    doubt: doubtFrom(isAny, clients),
+    doubt: doubtFrom(clients),
     catchUp: judge,
   })
   let unanswered = 0
@@ -82,13 +80,12 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     begin(request: ReadRequest): Observed | undefined {
       const found = route(request.method, request.path)
       if (!found) return undefined
-      const operation = isAny ? undefined : found.operation
+      const { operation } = found
       const isCall =
-        isAny ||
-        (request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length)))
+        request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length))
       const call = { operation, key: credentials.nameOf(request) }
       const decides = (status: number, headers: Headers) =>
-        isCall && isDecision(status, headers, found.operation)
+        isCall && isDecision(status, headers, operation)
       return observe(recorder.begin(request, call), decides)
     },
     report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
@@ -128,14 +125,6 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     }
   }
 
-  function isDecision(status: number, headers: Headers, operation?: Operation): boolean {
-    if (status >= 500 || status === 0) return false
-    if (isAny) return true
-    // No other operation has one (spec §4), and another site has no limits (spec §8).
-    if (status === 404) return operation === 'getPet' && 'x-ratelimit-limit' in headers
-    return (status < 300 || status >= 400) && isJson(headers)
-  }
-
   /** Has the verdict see what has ended, as the client saw it. */
   function judge(): void {
     const { arrived, ended } = recorder.take()
@@ -147,18 +136,24 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
         // A response that never came.
         status: status === 0 ? null : status,
         key: credentials.judged(outline),
-        code: isAny ? null : code,
-        headers: localize(headers, answeredAt),
+        code,
+        headers: localHeaders(headers, answeredAt),
       })
     }
   }
 }
 
+function isDecision(status: number, headers: Headers, operation?: Operation): boolean {
+  if (status >= 500 || status === 0) return false
+  // No other operation has one (spec §4), and another site has no limits (spec §8).
+  if (status === 404) return operation === 'getPet' && 'x-ratelimit-limit' in headers
+  return (status < 300 || status >= 400) && isJson(headers)
+}
+
 /** What a service does not tell its clients makes a violation less certain, or invisible. */
-function doubtFrom(isAny: boolean, clients: number | undefined): Doubt {
+function doubtFrom(clients: number | undefined): Doubt {
   return violation => {
-    const { isGeneral, mayBeOthers } = ruleOf(violation.rule)
-    if (isAny) return isGeneral ? violation : undefined
+    const { mayBeOthers } = ruleOf(violation.rule)
     return clients !== 1 && mayBeOthers?.(violation) ? { ...violation, isLikely: true } : violation
   }
 }

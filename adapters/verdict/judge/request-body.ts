@@ -2,7 +2,7 @@ import { collectBody } from '../../http/api-request.js'
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
 
-/** The API accepts no larger body; equal requests of other APIs rarely differ only beyond it. */
+/** The API accepts no larger body. */
 const MOST_BYTES = 1_048_576
 
 /** A call of `fetch`, as far as it can be read without changing it. Undefined for what `fetch` cannot send. */

@@ -17,7 +17,6 @@ export const BACKOFF = {
   fix: 'Make each pause longer than the one before (1 s, 2 s, 4 s, …), with jitter.',
   violatedBy:
     'four or more retries of one request whose pauses do not grow, where no header said when to retry',
-  isGeneral: true,
 } as const satisfies Rule
 
 /** One request that failed again and again, and no header said when to retry. */

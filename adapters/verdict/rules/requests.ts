@@ -14,7 +14,6 @@ export const REQUEST_RULES = [
     id: 'reset.as-delta',
     fix: 'X-RateLimit-Reset is a Unix time in seconds: wait until then, not for that long.',
     violatedBy: 'a pause as long as X-RateLimit-Reset is after 1970',
-    isGeneral: true,
   },
   {
     id: 'deprecated.called',

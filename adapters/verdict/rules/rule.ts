@@ -14,8 +14,6 @@ export interface Rule {
   readonly violatedBy: string
   /** How it is judged from outside a service, where that is not `exact`. */
   readonly fromOutside?: string
-  /** It needs only the status, Retry-After and X-RateLimit headers, so it holds for any API. */
-  readonly isGeneral?: true
   /** Whether other clients of the key may have caused the violation, where they cannot be seen. */
   readonly mayBeOthers?: (violation: Violation) => boolean
 }
@@ -61,8 +59,8 @@ export interface Pair {
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
 export type Beginning = Pick<Seen, 'key' | 'at' | 'n' | 'stack'>
 
-/** Makes a violation less certain where less is known of the service: the same, a note, or nothing. */
-export type Doubt = (violation: Violation) => Violation | undefined
+/** Makes a violation less certain where less is known of the service: the same, or a note. */
+export type Doubt = (violation: Violation) => Violation
 
 /** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
 export interface Watch {

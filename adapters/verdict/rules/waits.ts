@@ -20,13 +20,11 @@ export const WAIT_RULES = [
     id: 'retry-after.early',
     fix: 'Wait at least as long as Retry-After says, then send the request again.',
     violatedBy: 'sending a rejected request again before the end of its Retry-After',
-    isGeneral: true,
   },
   {
     id: 'remaining.ignored',
     fix: 'At X-RateLimit-Remaining 0, send nothing before X-RateLimit-Reset.',
     violatedBy: 'sending other requests after a rejection at Remaining 0, before Reset',
-    isGeneral: true,
   },
 ] as const satisfies readonly Rule[]
 
@@ -240,8 +238,8 @@ function noRequests(): EarlyRequests {
   return { repeated: [], others: [] }
 }
 
-function isFinding(violation: Violation | undefined): boolean {
-  return violation !== undefined && violation.isLikely !== true
+function isFinding(violation: Violation): boolean {
+  return violation.isLikely !== true
 }
 
 function show(shown: Pair[], pair: Pair): void {

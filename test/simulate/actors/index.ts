@@ -1,6 +1,5 @@
 import type { ActorKind } from './actor.js'
 import { ourClient } from './our-client.js'
-import { politeFetchUser } from './polite-fetch.js'
 import { rude } from './rude.js'
 import { sloppy } from './sloppy.js'
 
@@ -11,7 +10,6 @@ export const ACTORS: Readonly<Record<string, ActorKind>> = {
     create: context => ourClient(context, context.hasIdempotency),
   },
   'our client': { isPolite: true, create: context => ourClient(context, false) },
-  politeFetch: { isPolite: true, create: politeFetchUser },
   rude: { create: rude },
   sloppy: { isJudged: true, create: sloppy },
 }

@@ -1,8 +1,8 @@
-import type { PoliteFetchOptions, RateLimitError } from '../../../adapters/client/index.js'
+import type { ClientOptions, RateLimitError } from '../../../adapters/client/index.js'
 import { Violation } from '../violation.js'
 import type { ActorContext } from './actor.js'
 
-type Hooks = Required<Pick<PoliteFetchOptions, 'onRetry' | 'onWait'>>
+type Hooks = Required<Pick<ClientOptions, 'onRetry' | 'onWait'>>
 
 /** Looks at the waits that a client announces. */
 export function watchWaits({ setting, clock, fail }: ActorContext): Hooks {

@@ -33,7 +33,6 @@ test('judge - options are checked, and never show a password', () => {
   for (const [options, message] of [
     [{ baseUrl: 'https://me:secret@store.test/v1' }, /Expected `baseUrl` .*, got a string$/],
     [{ baseUrl: '/v1' }, /`baseUrl`/],
-    [{ baseUrl: BASE, api: 'some' }, /Expected `api` to be one of 'any', got 'some'/],
     [{ baseUrl: BASE, clients: 0 }, /`clients`/],
     [{ baseUrl: BASE, allow: ['depricated.called'] }, /`allow\[0\]`/],
     [{ baseUrl: BASE, retries: 3 }, /Unknown option `retries`/],
@@ -196,11 +195,6 @@ for (const [missing, finds] of [
   [0, []],
   [2_000, ['retry-after.early']],
 ] as const) {
-  for (const reset of ['40', `${T0 / 1_000 + 40}`, `${T0 + 40_000}`]) {
-    const behaviour = `of any API comes ${missing} ms before a Reset of ${reset}`
-    const service = () => rejected({ retryAfter: 41, reset })
-    judged(behaviour, [40_000 - missing, 0], service, finds, { api: 'any', clients: 1 })
-  }
   for (const skew of [0, 3_600_000, -3_600_000]) {
     const behaviour = `comes ${missing} ms before a date of a service whose clock is ${skew} ms ahead`
     const service = () =>
@@ -367,24 +361,6 @@ test('judge retry-after.early - after the wait, the later of two equal requests 
   await answer(1, rejected({ retryAfter: 30 }))
   await answer(2, json('[]', 200))
   assert.deepEqual(report().findings, [])
-})
-
-test("judge - with api: 'any', the rules that need only headers apply to any path and caller", async () => {
-  let now = T0
-  const service = async () => rejected({ retryAfter: 30, reset: 30 })
-  const { fetch, report } = judge(service, { baseUrl: BASE, api: 'any', clock: () => now })
-  const send = () => fetch(`${BASE}/orders?page=2`, { headers: { 'x-api-key': 'k' } })
-  for (let count = 0; count < 3; count++) await send()
-  assert.deepEqual(rules(report().findings), ['retry-after.early'])
-  now += 30_000
-  await send()
-  assert.deepEqual(report().findings[0]?.requests, [1, 2, 3])
-  for (const status of [401, 404, 400]) {
-    const options = { baseUrl: BASE, api: 'any', clock: () => T0 } as const
-    const { fetch, report } = judge(answering(status), options)
-    for (let count = 0; count < 8; count++) await fetch(`${BASE}/pets/1?page=2`)
-    assert.deepEqual([report().findings, report().notes, report().decided], [[], [], 8])
-  }
 })
 
 test('judge - equal requests are known by their bodies, in whatever form fetch gets them', async () => {
