@@ -17,6 +17,7 @@ interface Lock {
       version: string
       integrity?: string
       resolved?: string
+      libc?: string[]
       optionalDependencies?: Record<string, string>
     }
   >
@@ -48,9 +49,12 @@ test('package - the lock file has the packages of all platforms, and no addresse
   const lock: Lock = JSON.parse(readFileSync(new URL('package-lock.json', ROOT_URL), 'utf8'))
   const { '': root, ...locked } = lock.packages
   assert.equal(root?.version, version)
-  for (const [path, { integrity, resolved, optionalDependencies = {} }] of Object.entries(locked)) {
+  for (const [path, { integrity, resolved, libc, optionalDependencies = {} }] of Object.entries(
+    locked,
+  )) {
     assert.match(integrity ?? '', /^sha512-/, path)
     assert.equal(resolved, undefined, path)
+    assert.equal(libc, undefined, `${path}: renew the lock file with npm 10`)
     const missing = Object.keys(optionalDependencies).filter(
       name => !(`node_modules/${name}` in locked),
     )
