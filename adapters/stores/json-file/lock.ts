@@ -16,8 +16,8 @@ export interface Lock {
 }
 
 /**
- * A lock is a folder with one folder inside, whose name is its owner. It appears and changes hands
- * by a rename, so exactly one of several processes gets it.
+ * A lock is a folder with one folder inside, whose name is its owner. It appears by a rename, and is taken
+ * over by whoever removes the folder of a dead owner, so exactly one of several processes gets it.
  *
  * @throws JsonFileError naming the process that holds the lock
  */
@@ -27,8 +27,8 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   const folder = join(lock, own)
 
   for (let round = 0; round < ROUNDS; round++) {
-    const [owner] = (await ifPresent(disk.readdir(lock))) ?? []
-    if (owner === undefined ? await create() : await takeOver(owner)) {
+    const owners = (await ifPresent(disk.readdir(lock))) ?? []
+    if (owners.length === 0 ? await create() : await takeOver(owners)) {
       return { folder, check, release }
     }
   }
@@ -49,7 +49,21 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     }
   }
 
-  async function takeOver(owner: string): Promise<boolean> {
+  /** Without renaming a folder: overlayfs answers EXDEV for one that is in an image. */
+  async function takeOver(owners: readonly string[]): Promise<boolean> {
+    for (const owner of owners) await refuseAlive(owner)
+    try {
+      await disk.mkdir(folder)
+      for (const owner of owners) await remove(join(lock, owner))
+      return true
+    } catch (error) {
+      await release()
+      if (FASTER.has((error as NodeJS.ErrnoException).code)) return false
+      throw error
+    }
+  }
+
+  async function refuseAlive(owner: string): Promise<void> {
     if (!OWNER.test(owner)) {
       const fix = `cannot be locked: ${join(lock, owner)} is in the way; remove it`
       throw new JsonFileError(path, fix)
@@ -58,20 +72,12 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       const pid = Number.parseInt(owner, 10)
       throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
     }
-    const taken = await ifPresent(disk.rename(join(lock, owner), folder).then(() => true))
-    if (!taken) return false
-    try {
-      await empty()
-    } catch (error) {
-      await release()
-      throw error
-    }
-    return true
   }
 
-  /** Removes unfinished files, also those of the previous holder. */
-  async function empty(): Promise<void> {
+  /** Removes the folder of an owner, with unfinished files. */
+  async function remove(folder: string): Promise<void> {
     for (const name of await disk.readdir(folder)) await disk.unlink(join(folder, name))
+    await disk.rmdir(folder)
   }
 
   function check(): void {
@@ -85,8 +91,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
 
   async function release(): Promise<void> {
     try {
-      await empty()
-      await disk.rmdir(folder)
+      await remove(folder)
       await disk.rmdir(lock)
     } catch {
       // Either the lock is not ours to remove, or the disk failed: then the next opening takes it over.
@@ -102,6 +107,8 @@ const ROUNDS = 100
 const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
 /** What systems answer to a rename onto a folder that is not empty. */
 const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
+/** What they answer when another process has taken the lock over, or uses it still. */
+const FASTER = new Set<string | undefined>(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 
 /** Pids are reused, in containers right away; the start time distinguishes their processes. */
 async function isAlive(disk: Disk, owner: string): Promise<boolean> {

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { type JsonFileStorage, jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
+import {
+  type Disk,
+  type JsonFileStorage,
+  jsonFileStorage,
+} from '../../../adapters/stores/json-file/index.js'
+import { NODE_DISK } from '../../../adapters/stores/kit/disk.js'
 import { gate } from '../../support/waiting.js'
-import { watchedDisk } from './disk-faults.js'
+import { diskError, watchedDisk } from './disk-faults.js'
 import { hideHolder, never, REX, stored, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
@@ -82,6 +87,24 @@ for (const begin of ['an empty journal', 'a journal']) {
     assert.deepEqual(await stored(path), acknowledged)
   })
 }
+
+test('json file - the lock of a dead process is taken over where no folder of it can be renamed, as on overlayfs', async () => {
+  const path = join(folder(), 'pets.json')
+  await jsonFileStorage(path, { whenIdle: never })
+  hideHolder(path)
+  const [owner = ''] = fs.readdirSync(`${path}.lock`)
+  fs.writeFileSync(join(`${path}.lock`, owner, 'document'), 'unfinished')
+  // Another one died while it took the lock over.
+  fs.mkdirSync(join(`${path}.lock`, '2147483647-1-0123456789ab'))
+  const rename: Disk['rename'] = async (from, to) => {
+    if (from.endsWith(owner)) throw diskError('EXDEV')
+    await NODE_DISK.rename(from, to)
+  }
+  const storage = await jsonFileStorage(path, { disk: { ...NODE_DISK, rename } })
+  assert.equal((await storage.insert(REX)).id, 1)
+  await storage.close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
 
 test('json file - a foreign file in the lock is named', async () => {
   const path = join(folder(), 'pets.json')
