@@ -1,19 +1,19 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
-import { slotOf } from './cluster-slot.js'
 import { RedisError } from './failures.js'
-import type { RedisSend } from './send.js'
+
+/** A client of ioredis: `Redis` for one server, or `Cluster`. */
+export interface RedisClient {
+  call(command: string, ...words: string[]): Promise<unknown>
+  /** Only a cluster has it: the clients of its servers. */
+  nodes?(role: 'master'): readonly RedisClient[]
+}
 
 export interface RedisConnection {
   /** Rejects if the first attempt to connect fails; the client goes on trying. */
   readonly ready: Promise<void>
-  readonly send: RedisSend
-  /** One `send` per server that holds keys. */
-  nodes(): Promise<readonly RedisSend[]>
-  /** The names of those servers, '' for a single one. */
-  servers(): readonly string[]
-  /** Which of them holds a key. */
-  serverOf(key: string): string
+  /** That of a cluster once it is known to be one. */
+  readonly client: RedisClient
   /** Never rejects, however often it is called. */
   close(): Promise<void>
 }
@@ -41,6 +41,12 @@ export async function connect(access: Access): Promise<RedisConnection> {
   server.on('error', error => {
     lost = error
   })
+  const single: RedisClient = {
+    call: (...command) =>
+      server.call(...command).catch(error => {
+        throw server.status === 'ready' ? error : (lost ?? error)
+      }),
+  }
   return {
     ready: settled(server, async () => {
       if (!(await isCluster(server))) return
@@ -56,14 +62,9 @@ export async function connect(access: Access): Promise<RedisConnection> {
       await settled(cluster)
       end(server)
     }),
-    send: command =>
-      call(cluster ?? server, command).catch(error => {
-        throw server.status === 'ready' || cluster ? error : (lost ?? error)
-      }),
-    nodes: async () =>
-      (cluster?.nodes('master') ?? [server]).map(node => command => call(node, command)),
-    servers: () => cluster?.nodes('master').map(({ options }) => nameOf(options)) ?? [''],
-    serverOf: key => (cluster ? (cluster.slots[slotOf(key)]?.[0] ?? '') : ''),
+    get client() {
+      return cluster ?? single
+    },
     async close() {
       const nodes = [server, ...(cluster?.nodes() ?? [])]
       cluster?.disconnect()
@@ -115,15 +116,6 @@ function end(client: Redis): void {
 
 function pauseBefore(retries: number): number {
   return Math.min(50 * 2 ** retries, LONGEST_PAUSE)
-}
-
-/** ioredis knows where the key of a command stands. */
-function call(client: Redis | Cluster, [name = '', ...words]: readonly string[]) {
-  return client.call(name, ...words)
-}
-
-function nameOf({ host, port }: { host?: string | undefined; port?: number | undefined }): string {
-  return `${host}:${port}`
 }
 
 async function isCluster(server: Redis): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import {
+  hasMethods,
   isBoolean,
-  isFunction,
   isOneOf,
   isSecretObject,
   isString,
@@ -16,28 +16,22 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import { inTime } from '../stores/kit/time-limit.js'
-import { connect, type RedisConnection } from './connect.js'
+import { connect, type RedisClient, type RedisConnection } from './connect.js'
 import { explain, isPassing } from './failures.js'
 import { probe } from './probe.js'
 import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
-import type { RedisSend } from './send.js'
 
 export const REDIS_OPTIONS = {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `send`.
+   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `client`.
    * @default none
    */
   url: optional(isString),
   /**
-   * Sends a command through a client of the host, which stays open on `close`.
+   * A `Redis` or `Cluster` of ioredis, which stays open on `close`.
    * @default none
    */
-  send: optional(typed<RedisSend>(isFunction)),
-  /**
-   * With `send` to a cluster: one `send` per primary, for `dump` and `reset`.
-   * @default `send` alone
-   */
-  nodes: optional(typed<() => Promise<readonly RedisSend[]>>(isFunction)),
+  client: optional(typed<RedisClient>(hasMethods('call'))),
   /**
    * The prefix of every key.
    * @default 'adoption:limit:'
@@ -77,9 +71,9 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
   const settings = settingsOf(REDIS_OPTIONS, options)
   const { prefix, clock, connectTimeoutMs, required, url } = settings
-  const address = url === undefined ? 'The server of `send`' : addressOf(url)
+  const address = url === undefined ? 'The server of `client`' : addressOf(url)
   const connection = await openConnection(settings)
-  const tried = connection.ready.then(() => probe(connection, prefix))
+  const tried = connection.ready.then(() => probe(connection.client, prefix))
   await inTime(connectTimeoutMs, tried).catch(async error => {
     if (!required && isPassing(error)) return
     await connection.close()
@@ -90,26 +84,16 @@ export async function redisRateLimits(options: RedisOptions): Promise<RedisRateL
 
 async function openConnection({
   url,
-  send,
-  nodes,
+  client,
   tls,
   connectTimeoutMs,
 }: SettingsOf<typeof REDIS_OPTIONS>): Promise<RedisConnection> {
-  if ((url === undefined) === (send === undefined)) {
-    const problem = { option: 'url', expected: 'an address, unless `send` is given' }
-    throw new OptionError(problem, 'Expected either `url` or `send`')
+  if ((url === undefined) === (client === undefined)) {
+    const problem = { option: 'url', expected: 'an address, unless `client` is given' }
+    throw new OptionError(problem, 'Expected either `url` or `client`')
   }
   if (url !== undefined) return connect({ url, tls, connectTimeoutMs })
-  const given = send as RedisSend
-  return {
-    ready: Promise.resolve(),
-    send: given,
-    nodes: nodes ?? (async () => [given]),
-    servers: () => [''],
-    // Which node of a cluster has a key is known to the client of the host only: each key for itself.
-    serverOf: nodes ? key => key : () => '',
-    close: async () => {},
-  }
+  return { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }
 }
 
 /** @throws OptionError without the URL in it: it may hold a password */

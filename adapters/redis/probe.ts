@@ -1,32 +1,21 @@
-import type { RedisConnection } from './connect.js'
+import type { RedisClient } from './connect.js'
 import { consume } from './script.js'
 
 /** What follows the prefix in the keys of a probe. No API key has them: no id begins with `addr:`. */
 export const PROBES = 'addr:probe-'
 
-/** Enough to find one key for each of 200 servers. */
-const MOST_KEYS = 2_000
+/** So many keys fall on every server of a cluster of three; of a large one, on some. */
+const CLUSTER_KEYS = 16
 
 /**
- * Does on every server what a request does, and cleans up: so it finds replicas, full servers and
- * missing permissions.
+ * Does what a request does, and cleans up: so it finds replicas, full servers and missing
+ * permissions.
  */
-export async function probe(connection: RedisConnection, prefix: string): Promise<void> {
-  const tries = keysOf(connection, prefix).map(async key => {
-    await consume(connection.send, key, { policy: { perMinute: 1, perDay: 1 }, now: undefined })
-    await connection.send(['DEL', key], key)
+export async function probe(client: RedisClient, prefix: string): Promise<void> {
+  const tries = Array.from({ length: client.nodes ? CLUSTER_KEYS : 1 }, async (_, n) => {
+    const key = `${prefix}${PROBES}${n}`
+    await consume(client, key, { policy: { perMinute: 1, perDay: 1 }, now: undefined })
+    await client.call('DEL', key)
   })
   await Promise.all(tries)
-}
-
-/** A key on each server. */
-function keysOf({ servers, serverOf }: RedisConnection, prefix: string): string[] {
-  const keys = new Map<string, string>()
-  const wanted = servers().length
-  for (let n = 0; keys.size < wanted && n < MOST_KEYS; n++) {
-    const key = `${prefix}${PROBES}${n}`
-    const server = serverOf(key)
-    if (!keys.has(server)) keys.set(server, key)
-  }
-  return [...keys.values()]
 }

@@ -5,7 +5,7 @@ import { memoryRateLimits } from '../stores/memory.js'
 import type { RedisConnection } from './connect.js'
 import { explain } from './failures.js'
 import { PROBES, probe } from './probe.js'
-import { consume, readUsage, storeCommand } from './script.js'
+import { type Command, consume, readUsage, storeCommand } from './script.js'
 
 export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Promise<Usage | undefined>
@@ -38,7 +38,7 @@ const PING_TIMEOUT = 1_000
 
 export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
   const { address, connection, prefix, clock } = parts
-  const { send, nodes, serverOf, close } = connection
+  const { close } = connection
   const addresses = memoryRateLimits()
 
   return {
@@ -46,13 +46,13 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
       const instant = clock === 'store' ? now : undefined
-      return consume(send, prefix + partition, { policy, now: instant }).catch(fail)
+      return consume(connection.client, prefix + partition, { policy, now: instant }).catch(fail)
     },
     inspect,
     reset,
     async dump() {
       const keys = await allKeys()
-      const stored = await Promise.all(keys.map(key => ask(['GET', key], key)))
+      const stored = await Promise.all(keys.map(key => ask('GET', key)))
       const counted = keys
         .map((key, at) => [key.slice(prefix.length), stored[at]] as const)
         // It may have expired since the scan.
@@ -67,11 +67,15 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
       const commands = snapshot
         .filter(entry => !isAddress(entry))
         .map(([partition, usage]) => storeCommand(prefix + partition, usage))
-      await Promise.all(commands.map(command => ask(command, command[1])))
+      await Promise.all(commands.map(command => ask(...command)))
     },
-    serverOf: partition => (partition.startsWith(ADDRESS) ? ADDRESS : serverOf(prefix + partition)),
+    serverOf(partition) {
+      if (partition.startsWith(ADDRESS)) return ADDRESS
+      // ioredis keeps to itself which server of a cluster has a key: each key counts as one.
+      return connection.client.nodes ? partition : ''
+    },
     async ping() {
-      await inTime(PING_TIMEOUT, probe(connection, prefix)).catch(fail)
+      await inTime(PING_TIMEOUT, probe(connection.client, prefix)).catch(fail)
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -80,18 +84,18 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
   async function inspect(partition: string): Promise<Usage | undefined> {
     if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
     const key = prefix + partition
-    const stored = await ask(['GET', key], key)
+    const stored = await ask('GET', key)
     return stored === null ? undefined : readUsage(String(stored))
   }
 
   async function reset(partition?: string): Promise<void> {
     addresses.reset(partition)
     const keys = partition === undefined ? await allKeys() : [prefix + partition]
-    await Promise.all(keys.map(key => ask(['DEL', key], key)))
+    await Promise.all(keys.map(key => ask('DEL', key)))
   }
 
-  function ask(command: readonly string[], key?: string): Promise<unknown> {
-    return send(command, key).catch(fail)
+  function ask(...[name, ...words]: Command): Promise<unknown> {
+    return connection.client.call(name, ...words).catch(fail)
   }
 
   function fail(error: unknown): never {
@@ -103,10 +107,11 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
     const probes = prefix + PROBES
     // Escapes the special characters of glob patterns.
     const pattern = `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`
-    for (const node of await nodes()) {
+    const { client } = connection
+    for (const node of client.nodes?.('master') ?? [client]) {
       let cursor = '0'
       do {
-        const reply = await node(['SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000'])
+        const reply = await node.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000')
         const [next, found] = reply as [unknown, unknown[]]
         for (const key of found.map(String)) if (!key.startsWith(probes)) keys.add(key)
         cursor = String(next)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Policy } from '../../src/limits/plans.js'
 import { banAfter, type Decision, type Usage } from '../../src/limits/windows-and-bans.js'
-import type { RedisSend } from './send.js'
+import type { RedisClient } from './connect.js'
 
 export interface Request {
   readonly policy: Policy
@@ -9,8 +9,15 @@ export interface Request {
   readonly now: number | undefined
 }
 
+/** What `call` takes. */
+export type Command = Parameters<RedisClient['call']>
+
 /** Runs `decide` of src/limits/windows-and-bans.ts on the server: atomic, in one round trip. */
-export async function consume(send: RedisSend, key: string, request: Request): Promise<Decision> {
+export async function consume(
+  client: RedisClient,
+  key: string,
+  request: Request,
+): Promise<Decision> {
   const { policy, now } = request
   const { perMinute, perDay } = policy
   const rejections = banAfter(policy)
@@ -20,7 +27,7 @@ export async function consume(send: RedisSend, key: string, request: Request): P
     String(perDay),
     Number.isFinite(rejections) ? String(rejections) : '-1',
   ]
-  return readDecision(String(await run(send, key, values)), policy)
+  return readDecision(String(await run(client, key, values)), policy)
 }
 
 /** Reads a value that the script has written. */
@@ -32,7 +39,7 @@ export function readUsage(stored: string): Usage {
 }
 
 /** The command that stores a usage with the expiry that the script would set. */
-export function storeCommand(key: string, usage: Usage): string[] {
+export function storeCommand(key: string, usage: Usage): Command {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   const value = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')
   const dayEnd = (Math.floor(lastSeen / DAY) + 1) * DAY
@@ -43,13 +50,13 @@ export function storeCommand(key: string, usage: Usage): string[] {
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-async function run(send: RedisSend, key: string, values: readonly string[]): Promise<unknown> {
+async function run(client: RedisClient, key: string, values: readonly string[]): Promise<unknown> {
   try {
-    return await send(['EVALSHA', SHA, '1', key, ...values], key)
+    return await client.call('EVALSHA', SHA, '1', key, ...values)
   } catch (error) {
     // After a restart the server does not know the script, and has not run it.
     if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
-    return send(['EVAL', SCRIPT, '1', key, ...values], key)
+    return client.call('EVAL', SCRIPT, '1', key, ...values)
   }
 }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { after, test as anywhere } from 'node:test'
 import { inspect } from 'node:util'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import {
   type RedisOptions,
   type RedisRateLimits,
@@ -166,26 +166,26 @@ test('redis - a reset touches no other prefix, whatever the prefix is', async ()
 })
 
 test('redis - a given client is used and left open', async () => {
-  const sent: unknown[] = []
-  const limits = await redisRateLimits({
-    prefix: 'hosted:',
-    send(command, key) {
-      sent.push(key)
-      const [name = '', ...words] = command
-      return admin.call(name, ...words)
-    },
-  })
+  const limits = await redisRateLimits({ client: admin, prefix: 'hosted:' })
   assert.equal((await limits.consume('ci', PLANS.free, T0)).remaining, 59)
+  assert.equal(limits.serverOf('ci'), '')
   await limits.close()
   assert.equal(await admin.ping(), 'PONG')
-  assert.deepEqual([...new Set(sent)], ['hosted:addr:probe-0', 'hosted:ci'])
+  assert.deepEqual(await admin.keys('hosted:*'), ['hosted:ci'])
 })
 
 test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', async () => {
   const nodes = await startRedisCluster()
   after(() => Promise.all(nodes.map(node => node.stop())))
   const [first] = nodes as [Engine]
-  const limits = await open({ url: first.url })
+  const client = new Cluster([{ host: '127.0.0.1', port: first.port }])
+  after(() => client.disconnect())
+  await checkCluster(await open({ url: first.url }))
+  await checkCluster(await redisRateLimits({ client }))
+  assert.equal(await client.ping(), 'PONG')
+})
+
+async function checkCluster(limits: RedisRateLimits): Promise<void> {
   const policy = { perMinute: 1_000, perDay: 20, banAfter: 1_000 }
   const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
   for (const id of ids) {
@@ -200,11 +200,13 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
   assert.equal((await limits.consume('key 7', policy, T0)).code, 'rate_limit_exceeded')
   await limits.reset()
   assert.deepEqual(await limits.dump(), [])
-})
+}
 
 anywhere('redis - invalid options are rejected, and show no URL', async () => {
   const cases: [RedisOptions, RegExp][] = [
-    [{}, /Expected either `url` or `send`/],
+    [{}, /Expected either `url` or `client`/],
+    [{ url, client: admin }, /Expected either `url` or `client`/],
+    [{ client: {} as never }, /`client` to be an object with the methods call/],
     [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
