@@ -21,7 +21,8 @@ export interface CurlStyle {
 
 /**
  * A command for bash that sends the same request, byte for byte. The key is in
- * `$ADOPTION_STORE_API_KEY`.
+ * `$ADOPTION_STORE_API_KEY`; a body that no argument can hold (with a NUL, or beyond 100 kB), in the
+ * file `body`.
  *
  * @param origin where to send it
  */
@@ -96,15 +97,8 @@ function unsentHeaders(
 const LONGEST_ARGUMENT = 100_000
 
 function bodyOption(body: Uint8Array): string {
-  // No argument can hold a NUL.
-  if (body.length <= LONGEST_ARGUMENT && !body.includes(0)) return `--data-raw ${quoted(body)}`
-  return `--data-binary @<(printf -- '${[...body].map(inPrintf).join('')}')`
-}
-
-function inPrintf(byte: number): string {
-  if (byte === 0x25) return '%%'
-  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c
-  return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`
+  const fits = body.length <= LONGEST_ARGUMENT && !body.includes(0)
+  return fits ? `--data-raw ${quoted(body)}` : '--data-binary @body'
 }
 
 /** Headers and targets go over the wire as Latin-1. */
