@@ -24,7 +24,9 @@ export function readAs<T>(flag: string, read: () => T): T {
 
 /** For messages: a text that may be a URL with a password. A path such as `C:\pets` or `h:80` stays. */
 export function withoutSecrets(text: string): string {
-  return text.replace(/(:\/\/|(?::|\/\/)(?=.*@)).+?('?)$/s, '$1…$2')
+  const start = /:\/\//.exec(text) ?? (text.includes('@') ? /:|\/\//.exec(text) : null)
+  if (!start) return text
+  return `${text.slice(0, start.index)}${start[0]}…${text.endsWith("'") ? "'" : ''}`
 }
 
 /** What is wrong with a file that cannot be read, after its name. */

@@ -86,7 +86,7 @@ export interface Client extends Pets {
 export function createClient(given: ClientOptions): Client {
   const options = readClientOptions(given)
   const { apiKey, clock, sleep } = options
-  const url = `${options.baseUrl.replace(/\/+$/, '')}/pets`
+  const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
   const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {

@@ -49,7 +49,7 @@ function codeOf(status: number): ErrorCode {
 function foreignMessage(status: number, text: string): string {
   const words = text
     .slice(0, 10_000)
-    .replace(/<(style|script)\b.*?<\/\1>|<[^>]*>/gis, ' ')
+    .replace(/<(style|script)\b.*?(?:<\/\1>|$)|<[^<>]*>/gis, ' ')
     .replace(/\s+/g, ' ')
     .trim()
   if (words === '') return `The server answered ${status} without an Error body.`

@@ -11,7 +11,7 @@ export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' |
 
 /** RFC 9112 §3.2.2: a client of a proxy sends the whole URL, which means its path here. */
 function withoutAuthority(url: string): string {
-  return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
+  return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*/s, '')
 }
 
 /** RFC 9112 §3.2.2: the authority of a whole URL takes precedence over `Host`, so both must agree. */

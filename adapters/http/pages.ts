@@ -51,9 +51,8 @@ export function toAnswer(method: string, page: Page): ApiResponse {
 /** 304 to a client that has it already (RFC 9110 §13.1.2). */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   const tag = page.headers?.['ETag']
-  if (tag === undefined || !headers['if-none-match']?.split(/\s*,\s*/).includes(tag)) {
-    return toAnswer(method, page)
-  }
+  const known = headers['if-none-match']?.split(',').map(one => one.trim())
+  if (tag === undefined || !known?.includes(tag)) return toAnswer(method, page)
   return { status: 304, headers: { ...page.headers }, body: '' }
 }
 

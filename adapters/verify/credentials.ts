@@ -83,7 +83,7 @@ export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
  */
 function inBase64(text: string): readonly string[] {
   const spellings = ['', ' ', '  '].map(before => {
-    const encoded = btoa(before + text).replace(/=+$/, '')
+    const encoded = btoa(before + text).replace(/(?<!=)=+$/, '')
     const isWhole = (before.length + text.length) % 3 === 0
     return encoded.slice(Math.ceil((before.length * 4) / 3), isWhole ? undefined : -1)
   })

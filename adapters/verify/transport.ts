@@ -23,7 +23,7 @@ export interface Transport {
 
 export function createTransport(options: ReadOptions, { hide, redact }: Redaction): Transport {
   const { baseUrl, timeoutMs, fetch, apiKey } = options
-  const url = new URL(baseUrl.replace(/\/+$/, ''))
+  const url = new URL(baseUrl.replace(/(?<!\/)\/+$/, ''))
   const basePath = url.pathname === '/' ? '' : url.pathname
   // Responses have to come in time, whatever clock the run waits by.
   const time = createTime()

@@ -17,7 +17,7 @@ export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<u
   const isUnread = typeof body === 'function'
   const length = Math.max(isUnread ? 0 : lengthOf(body), Number(headers['content-length'] ?? 0))
   if (length > maxBodyBytes) throw payloadTooLarge(maxBodyBytes)
-  if (!/^\s*(application\/json)?\s*(;|$)/i.test(headers['content-type'] ?? '')) {
+  if (!/^\s*(application\/json\s*)?(;|$)/i.test(headers['content-type'] ?? '')) {
     const got = quoted(headers['content-type'])
     throw unsupportedMediaType(`The Content-Type must be application/json, got ${got}.`)
   }

@@ -200,7 +200,7 @@ function summary(
 
 /** How to spare requests that only prepare a test: those with failures, where others have none. */
 function setUpHint({ failures }: ExploredFile, first: Ran | undefined): readonly string[] {
-  const points = failures.flatMap(({ schedule }) => schedule.match(/\w+(?=#)/g) ?? [])
+  const points = failures.flatMap(({ schedule }) => schedule.match(/\b\w+(?=#)/g) ?? [])
   const failed = new Set<string>(points)
   const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
   const others = [...sent].filter(operation => !failed.has(operation))

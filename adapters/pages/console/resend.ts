@@ -1,6 +1,7 @@
 import { invalidRequest } from '../../../src/errors.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import * as z from '../../../src/lib/zod.js'
+import { splitTarget } from '../../http/api-request.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import { REDACTED } from '../../verdict/log/redact.js'
 
@@ -24,7 +25,7 @@ export function edited(request: ReadRequest, edit: unknown, prefix: string): Rea
   if (!parsed.success)
     throw invalidRequest('Send `method`, `target` and `body` as text, `headers` as pairs of text.')
   const { target, headers: given, body, method = request.method } = parsed.data
-  const [, path = '', query = ''] = /^([^?]*)\??(.*)$/.exec(target ?? '') ?? []
+  const { path, query } = splitTarget(target ?? '')
   if (target !== undefined && !path.startsWith(prefix))
     throw invalidRequest(`\`target\` must begin with ${prefix}.`)
   const headers = given

@@ -72,6 +72,10 @@ function describe(error: unknown): string {
 const LONGEST = 300
 
 function oneLine(text: string): string {
-  const line = text.trim().replaceAll(/\s*\n\s*/g, ' ')
+  const line = text
+    .split('\n')
+    .map(part => part.trim())
+    .filter(part => part !== '')
+    .join(' ')
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line
 }

@@ -30,5 +30,5 @@ export function traceWaits(double: TestDouble): () => readonly string[] {
 function callerOf(stack = ''): string {
   const lines = stack.split('\n').slice(2)
   const own = lines.find(line => !/node:internal|[\\/]adapters[\\/]/.test(line)) ?? ''
-  return /([^\\/]+:\d+):\d+\)?$/.exec(own)?.[1] ?? 'an unknown place'
+  return /(?<=[\\/])([^\\/]+:\d+):\d+\)?$/.exec(own)?.[1] ?? 'an unknown place'
 }

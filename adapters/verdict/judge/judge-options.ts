@@ -61,5 +61,5 @@ export function readJudgeOptions(given: JudgeOptions) {
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   }
   const { origin, pathname } = new URL(baseUrl)
-  return { ...options, origin, basePath: pathname.replace(/\/+$/, '') }
+  return { ...options, origin, basePath: pathname.replace(/(?<!\/)\/+$/, '') }
 }

@@ -233,7 +233,7 @@ function knownQuery(query: string, known: readonly string[]): string {
 function withoutValues(query: string, known: readonly string[]): string {
   return query
     .split('&')
-    .map(pair => (known.includes(nameOf(pair)) ? pair : pair.replace(/=.*$/s, `=${REDACTED}`)))
+    .map(pair => (known.includes(nameOf(pair)) ? pair : pair.replace(/=.*/s, `=${REDACTED}`)))
     .join('&')
 }
 

@@ -74,7 +74,7 @@ export const errorChecks = checksOf(
       should: 'RFC 9110 §17',
       calls: [post('{')],
       judge(reply) {
-        const trace = /\n\s+at |\\n\s+at |node_modules|\.[jt]s:\d+|Traceback|\.java:\d+|\.go:\d+/
+        const trace = /(\n|\\n)[^\S\n]+at |node_modules|\.[jt]s:\d+|Traceback|\.java:\d+|\.go:\d+/
         const [guilty] = trace.exec(reply.body) ?? []
         expect.that(reply, guilty === undefined, 'no stack trace', guilty)
       },

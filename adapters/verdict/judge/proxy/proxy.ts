@@ -36,7 +36,7 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
   const failures: UpstreamFailure[] = []
 
   const handler = {
-    basePath: service.pathname.replace(/\/+$/, ''),
+    basePath: service.pathname.replace(/(?<!\/)\/+$/, ''),
     maxBodyBytes: Number.MAX_SAFE_INTEGER,
     connect: (): Link =>
       Object.assign(connect(), {
