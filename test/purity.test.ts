@@ -149,6 +149,15 @@ test('purity - the build has zod in that module, with English only, and imports 
   assert.match(code, /^\/\*! zod \d+\.\d+\.\d+\n\nMIT License\n\nCopyright/)
 })
 
+test('purity - commands print through one file, which defuses what others have written', async () => {
+  const writers: string[] = []
+  for (const { file, code } of await sources(new URL('adapters/cli/', ROOT_URL))) {
+    if (/\bstd(out|err)\.write\b|\bconsole\.(log|error|warn)\b/.test(code)) writers.push(file)
+  }
+  // main.ts runs on a Node that is too old, and prints only its version.
+  assert.deepEqual(writers.toSorted(), ['main.ts', 'output.ts'])
+})
+
 /** What each file of the package imports, types included; paths below the root, without extension. */
 async function importGraph(): Promise<Map<string, string[]>> {
   const imports = new Map<string, string[]>()

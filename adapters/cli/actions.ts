@@ -6,6 +6,7 @@ import type {
   ServeSettings,
   VerifySettings,
 } from './options.js'
+import { print } from './output.js'
 import { describedBy, skill } from './serve/docs-on-demand.js'
 import type { Stop } from './serve/serve.js'
 
@@ -51,9 +52,9 @@ export const ACTIONS = {
     (await import('./tools/diff.js')).diffCommand(good, bad),
   async openapi(settings: DescribedSettings) {
     const { openApiJson } = await import('../pages/openapi/openapi.js')
-    process.stdout.write(`${openApiJson(describedBy(settings))}\n`)
+    print(`${openApiJson(describedBy(settings))}\n`)
   },
   async skill() {
-    process.stdout.write(await skill())
+    print(await skill())
   },
 }

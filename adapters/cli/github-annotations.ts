@@ -1,7 +1,7 @@
 import { appendFile } from 'node:fs/promises'
 import { annotation, type Level } from '../verdict/annotations.js'
 import { isOnGitHub, summaryFile } from '../verdict/github.js'
-import { note } from './output.js'
+import { note, printError } from './output.js'
 
 /** What is wrong with a run, in a line of the log and a row of the summary. */
 export interface Problem {
@@ -23,7 +23,7 @@ export async function tellGitHub(
 ): Promise<void> {
   if (!isOnGitHub()) return
   for (const { level, title, text } of problems) {
-    process.stderr.write(annotation(level, title, [text.trimEnd(), ...hints].join('\n')))
+    printError(annotation(level, title, [text.trimEnd(), ...hints].join('\n')))
   }
   const path = summaryFile()
   if (!path) return

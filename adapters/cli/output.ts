@@ -1,8 +1,18 @@
-import { printable } from '../../src/lib/printable.js'
+import { printable, withoutCommands } from '../../src/lib/printable.js'
+
+/** Writes to stdout. All output of the commands passes here or through `printError`. */
+export function print(text: string): void {
+  process.stdout.write(withoutCommands(text))
+}
+
+/** Writes to stderr. */
+export function printError(text: string): void {
+  process.stderr.write(withoutCommands(text))
+}
 
 /** Says something on stderr, in one line. */
 export function note(message: string): void {
-  process.stderr.write(`animal-adoption-store: ${printable(message)}\n`)
+  printError(`animal-adoption-store: ${printable(message)}\n`)
 }
 
 /** A record of `--log json`. Its `level` is that of pino: 30 info, 40 warning, 50 error, 60 fatal. */

@@ -1,6 +1,6 @@
 import { printable } from '../../src/lib/printable.js'
 import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
-import { jsonRecord } from './output.js'
+import { jsonRecord, print, printError } from './output.js'
 import type { Stop } from './serve/serve.js'
 
 /**
@@ -37,12 +37,12 @@ async function runLine(line: CommandLine): Promise<void> {
 async function printHelp(word?: string): Promise<void> {
   const command = word === undefined ? undefined : readCommand(word)
   const { helpText } = await import('./help.js')
-  process.stdout.write(helpText(command))
+  print(helpText(command))
 }
 
 async function printVersion(): Promise<void> {
   const { version } = await import('./version.js')
-  process.stdout.write(`${version()}\n`)
+  print(`${version()}\n`)
 }
 
 function stopOnSignal(stop: Stop, line: CommandLine): void {
@@ -74,7 +74,7 @@ function fail(error: unknown, line?: CommandLine): void {
   const shown = `${text}${hints.join('')}`
   const asJson = line?.given.get('log') === 'json'
   const record = () => jsonRecord('failed', { message: shown }, Date.now())
-  process.stderr.write(`${asJson ? record() : `animal-adoption-store: ${shown}`}\n`)
+  printError(`${asJson ? record() : `animal-adoption-store: ${shown}`}\n`)
   process.exitCode = isUsage ? 2 : 1
 }
 

@@ -1,3 +1,4 @@
+import { withoutCommands } from '../../src/lib/printable.js'
 import { type CallSite, callSiteOf, captureStack } from './call-site.js'
 import { isOnGitHub } from './github.js'
 import { type Finding, findingText, type Report, VerdictError } from './report.js'
@@ -12,7 +13,7 @@ export function verdictError(report: Report, text: string): VerdictError {
   const lines = problemsOf(report).map(([level, finding]) =>
     annotation(level, finding.rule, findingText(finding), finding.sentFrom ?? asked),
   )
-  return new VerdictError(report, text + lines.join(''))
+  return new VerdictError(report, withoutCommands(text) + lines.join(''))
 }
 
 export type Level = 'error' | 'warning'

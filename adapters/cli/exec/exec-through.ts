@@ -5,6 +5,7 @@ import { judgeText, undecidedText } from '../../verdict/judge/report.js'
 import type { RuleId } from '../../verdict/rules/index.js'
 import { readAs } from '../errors.js'
 import type { ExecSettings } from '../options.js'
+import { printError } from '../output.js'
 import { runChild } from './child-process.js'
 import { checkCommand, conclude } from './exec.js'
 
@@ -42,6 +43,6 @@ export async function execThrough(
   const { code } = await runChild(words, variables).finally(proxy.close)
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
-  process.stderr.write(judgeText(report, { service: judged.origin, ...proxy.failures() }))
+  printError(judgeText(report, { service: judged.origin, ...proxy.failures() }))
   return conclude({ code, report, untested }, { settings, words, given })
 }

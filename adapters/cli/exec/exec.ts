@@ -22,7 +22,7 @@ import { RULES } from '../../verdict/rules/index.js'
 import { readAs, UsageError, withoutSecrets } from '../errors.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings, VerdictSettings } from '../options.js'
-import { note } from '../output.js'
+import { note, printError } from '../output.js'
 import { type Output, writeOutputs } from '../output-files.js'
 import { openControlled } from '../serve/controlled-store.js'
 import { describedBy, withDocsOnDemand } from '../serve/docs-on-demand.js'
@@ -101,7 +101,7 @@ async function untriedText(
 }
 
 function say(text: string): void {
-  process.stderr.write(text)
+  printError(text)
 }
 
 /** What `exec` needs before it can run its command. */

@@ -12,7 +12,7 @@ import { findingText } from '../../verdict/report.js'
 import { readAs } from '../errors.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings } from '../options.js'
-import { createProgress } from '../output.js'
+import { createProgress, printError } from '../output.js'
 import { writeOutputs } from '../output-files.js'
 import { ENDING, onSignals } from './child-process.js'
 import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
@@ -49,7 +49,7 @@ export async function explore(
   let lastSaid = performance.now()
   const say = (...lines: readonly string[]) => {
     progress.end()
-    process.stderr.write(lines.map(line => `${line}\n`).join(''))
+    printError(lines.map(line => `${line}\n`).join(''))
   }
   const run = async (schedule: Schedule) => {
     const repeat = repeatText(words, given, scheduleText(schedule))

@@ -6,6 +6,7 @@ import { withConsole } from '../../pages/console/index.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { UsageError, withoutSecrets } from '../errors.js'
 import type { ServeSettings } from '../options.js'
+import { print, printError } from '../output.js'
 import { type Stops, stopAll, stopOnFailure } from '../shutdown.js'
 import { version } from '../version.js'
 import type { Ready } from './banner.js'
@@ -57,10 +58,10 @@ export async function serve(
   stopOnSignal(stop)
   const { apiKeys: _keys, console: _, control: __, ...shown } = ready
   notes.record('ready', shown)
-  if (settings.json) process.stdout.write(`${JSON.stringify(ready)}\n`)
+  if (settings.json) print(`${JSON.stringify(ready)}\n`)
   else if (!settings.quiet && log !== 'json') {
     const { banner } = await import('./banner.js')
-    process.stdout.write(banner(ready, source, settings))
+    print(banner(ready, source, settings))
   }
   if (settings.open) openBrowser(ready.console ?? `${ready.origin}/docs`, notes)
 }
@@ -219,5 +220,5 @@ function checkServe(settings: ServeSettings): void {
 }
 
 function writeLine(line: string): void {
-  process.stderr.write(`${line}\n`)
+  printError(`${line}\n`)
 }

@@ -1,5 +1,6 @@
 import { snapshotOf } from '../../stores/kit/pet-stream.js'
 import { openToRead } from '../open-stores.js'
+import { print, printError } from '../output.js'
 import { withStops } from '../shutdown.js'
 
 /**
@@ -12,10 +13,10 @@ export async function check(name: string): Promise<number> {
     const { problems, ...opened } = await openToRead('check <store>', name, stops)
     const found = (await opened.check?.()) ?? []
     const all = [...problems, ...found.map(problem => `${opened.name}: ${problem}`)]
-    for (const problem of all) process.stderr.write(`${problem}\n`)
+    for (const problem of all) printError(`${problem}\n`)
     if (all.length > 0) return 1
     const { pets, nextId } = await opened.stream(snapshotOf)
-    process.stdout.write(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
+    print(`${opened.name}: ${pets.length} animals, the next id is ${nextId}\n`)
     return 0
   })
 }

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.js'
 import { openStorage, openToRead } from '../open-stores.js'
-import { createProgress } from '../output.js'
+import { createProgress, print } from '../output.js'
 import { withStops } from '../shutdown.js'
 
 /**
@@ -27,7 +27,7 @@ export async function copy(from: string, to: string): Promise<void> {
       }
       const route = `from ${source.name} to ${target.name}`
       const { count, nextId } = content
-      process.stdout.write(`Copied ${count} animals ${route}; the next id is ${nextId}\n`)
+      print(`Copied ${count} animals ${route}; the next id is ${nextId}\n`)
     })
   })
 }

@@ -1,6 +1,8 @@
+import { printable } from '../../../src/lib/printable.js'
 import { describe, differencesOf } from '../../test-double/recording/diff.js'
 import type { RecordingFile } from '../../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
+import { print } from '../output.js'
 import { fail, readRecordingFile } from './replay.js'
 
 /**
@@ -14,7 +16,7 @@ export async function diffCommand(good: string, bad: string): Promise<number> {
   const [first, next] = differencesOf(...files)
   if (!first) return equal(files[0].steps.length)
   const { step, what } = first
-  if (step === 0) return print([`${what.charAt(0).toUpperCase()}${what.slice(1)}.`])
+  if (step === 0) return differ([`${what.charAt(0).toUpperCase()}${what.slice(1)}.`])
   const lines = [`Step ${step} differs${placeOf(step, ...files)}: ${what}.`]
   if (next) {
     const place = placeOf(next.step, files[1])
@@ -27,12 +29,12 @@ export async function diffCommand(good: string, bad: string): Promise<number> {
     const animals = other === '' ? 'no animals' : `animals ${other}`
     lines.push(`At the end: ${animals} instead of ${one || 'none'}.`)
   }
-  return print(lines)
+  return differ(lines)
 }
 
 function equal(steps: number): number {
   if (steps === 0) return fail('nothing was compared: neither recording has a step')
-  process.stdout.write(`No step differs: ${steps} in both recordings.\n`)
+  print(`No step differs: ${steps} in both recordings.\n`)
   return 0
 }
 
@@ -50,7 +52,7 @@ async function animalsOf(file: RecordingFile): Promise<string> {
   return animals.map(({ id }) => id).join(', ')
 }
 
-function print(lines: readonly string[]): number {
-  process.stdout.write(`${lines.join('\n')}\n`)
+function differ(lines: readonly string[]): number {
+  print(`${lines.map(printable).join('\n')}\n`)
   return 1
 }

@@ -8,7 +8,7 @@ import { ifPresent, realPathOf, replaceFile, syncFolder } from '../../stores/kit
 import { UsageError, withoutSecrets } from '../errors.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from '../inputs.js'
 import { flagOf, KEYS, type KeysSettings } from '../options.js'
-import { note } from '../output.js'
+import { note, print } from '../output.js'
 import { readBytes } from '../output-files.js'
 
 /**
@@ -52,7 +52,7 @@ async function newKey(path: string, settings: KeysSettings): Promise<void> {
     ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
   }
   await changeFile(path, keys => new Map(keys).set(`${DIGEST}${sha256(key)}`, record))
-  process.stdout.write(`${key}\n`)
+  print(`${key}\n`)
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
@@ -67,7 +67,7 @@ async function list(path: string): Promise<void> {
   const widths = rows[0]?.map((_, at) => Math.max(...rows.map(row => row[at]?.length ?? 0))) ?? []
   for (const row of rows) {
     const cells = row.map((cell, at) => cell.padEnd(widths[at] ?? 0))
-    process.stdout.write(`${cells.join('  ').trimEnd()}\n`)
+    print(`${cells.join('  ').trimEnd()}\n`)
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
 import { UsageError } from '../errors.js'
 import type { ReplaySettings } from '../options.js'
-import { note } from '../output.js'
+import { note, print } from '../output.js'
 import { readBytes } from '../output-files.js'
 import { viewOf, viewsOf } from '../serve/controlled-store.js'
 import { listenOn } from '../serve/listen-on-port.js'
@@ -49,7 +49,7 @@ export async function replayCommand(
   if (check && until === 0)
     return fail(`${path}: nothing was compared: it has no step up to step 0`)
   const last = file.steps[until - 1]
-  process.stdout.write(`${path}: ${count(until, 'step')}, all as recorded.\n`)
+  print(`${path}: ${count(until, 'step')}, all as recorded.\n`)
   if (check) {
     await double.close()
     return 0
@@ -61,8 +61,8 @@ export async function replayCommand(
   })
   const now = new Date(double.clock.now()).toISOString()
   const place = last ? `After step ${until}, ${describe(last)}` : 'Before the first step'
-  process.stdout.write(`${place}, with the clock at ${now}.\n`)
-  process.stdout.write(`Console  ${server.origin}/?token=${shown.token}\n`)
+  print(`${place}, with the clock at ${now}.\n`)
+  print(`Console  ${server.origin}/?token=${shown.token}\n`)
   return 0
 }
 

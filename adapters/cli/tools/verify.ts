@@ -6,7 +6,7 @@ import { prepare, selectChecks, sumOfRequests, verify } from '../../verify/verif
 import { VerifyError } from '../../verify/verify-error.js'
 import { UsageError, usageError } from '../errors.js'
 import { flagOf, type VerifySettings } from '../options.js'
-import { createProgress } from '../output.js'
+import { createProgress, print, printError } from '../output.js'
 import { writeOutputs } from '../output-files.js'
 
 /**
@@ -20,7 +20,10 @@ export async function verifyCommand(
   baseUrl: string | undefined,
 ): Promise<number> {
   try {
-    if (settings.list) return print(listText(settings))
+    if (settings.list) {
+      print(listText(settings))
+      return 0
+    }
     return await verifyServer(settings, baseUrl)
   } catch (error) {
     if (error instanceof VerifyError) throw new UsageError(error.message)
@@ -77,7 +80,7 @@ function callbacksOf(progress: ReturnType<typeof createProgress>, total: number,
     onWait({ ms, reason }) {
       const wait = `waiting ${Math.ceil(ms / 1000)} s ${reason}`
       if (progress.isShown) progress.show(done, total, wait)
-      else process.stderr.write(`W${wait.slice(1)}\n`)
+      else printError(`W${wait.slice(1)}\n`)
     },
   } satisfies Pick<VerifyOptions, 'onResult' | 'onWait'>
 }
@@ -96,9 +99,4 @@ function listText({ only, skip, json }: VerifySettings): string {
 const NAMES: Readonly<Record<string, string>> = {
   baseUrl: '<base-url>',
   openApiUrl: '--openapi',
-}
-
-function print(text: string): number {
-  process.stdout.write(text)
-  return 0
 }

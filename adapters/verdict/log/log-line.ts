@@ -1,3 +1,4 @@
+import { printable } from '../../../src/lib/printable.js'
 import type { Entry } from './log-entry.js'
 
 /** An entry, and why the request never reached the API. */
@@ -28,14 +29,6 @@ export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
       paint('dim', `${rounded(ms)} ms`),
     ].join('  ')
   }
-}
-
-/** Control characters as JSON escapes them: they could forge a line, or command a terminal. */
-function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Zl}\p{Zp}]/gu,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 }
 
 function outcomeOf(entry: LoggedEntry): string {

@@ -106,6 +106,14 @@ test('github - what a client sends is text in the summary, and a clean run is a 
   assert.match(takeSummary(), /^### Verdict: no violations in 1 request\.\n\n- To repeat: /)
 })
 
+test('github - the runner obeys nothing that a client has sent', async () => {
+  const sent = `/pets?${encodeURIComponent('##[error]sent ##[add-mask]a')}=`
+  const { stdout, stderr } = await exec([], EARLY.replace('/pets?%7C%3Cb%3E%0A=', sent), ON_GITHUB)
+  assert.match(stderr, /##\\u005b/)
+  assert.doesNotMatch(stdout + stderr, /##\[/)
+  assert.equal(readAnnotations(stderr).length, 2)
+})
+
 test('github - a failure of exec --explore is an annotation', async () => {
   const { stderr } = await exec(
     ['--explore', '--faults', 'reset', '--strict=notes'],

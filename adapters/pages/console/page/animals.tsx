@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { printable } from '../../../../src/lib/printable.js'
 import { PET_STATUSES } from '../../../../src/pets/specification.js'
 import type { Animal, Animals as AnimalList } from '../routes.js'
 import {
@@ -19,7 +20,7 @@ const STATUSES = PET_STATUSES.map(status => [status, status] as const)
 
 const COLUMNS: readonly Column<Animal>[] = [
   ['Id', ({ id }) => id],
-  ['Name', ({ name }) => <span class="wrap">{name}</span>],
+  ['Name', ({ name }) => <span class="wrap">{printable(name)}</span>],
   ['Category', ({ categoryId }) => <code class="wrap">{categoryId}</code>],
   ['Status', ({ status }) => status && <span class={`dot ${TONES[status]}`}>{status}</span>],
 ]

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { printable } from '../../../../src/lib/printable.js'
 import type { ExchangeDetail, Side as SideData } from '../exchange-detail.js'
 import type { Edit } from '../resend.js'
 import { targetOf } from './filter.js'
@@ -79,7 +80,7 @@ function Side(props: { readonly name: string; readonly note?: string; readonly s
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled
         <pre class="box" tabIndex={0}>
-          {prettyJson(body)}
+          {prettyJson(body).split('\n').map(printable).join('\n')}
           {omitted > 0 && `\n… ${countOf(omitted)} more characters`}
         </pre>
       )}
