@@ -64,12 +64,16 @@ export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undef
   if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The header fields are too large.')
   const late = code === 'ERR_HTTP_REQUEST_TIMEOUT'
   if (late) return refusal(408, 'The request did not arrive in time.')
+  if (code === 'HPE_INVALID_VERSION') return refusal(505, NOT_HTTP_1)
   return refusal(400, NOT_HTTP)
 }
 
 /** What Node's parser accepts, and RFC 9112 §3.2 or this server does not. */
 export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
   const { host, 'transfer-encoding': coding } = headers
+  if (!httpVersion.startsWith('1.')) return refusal(505, NOT_HTTP_1)
+  // RFC 9112 §6.1: a server in between may have framed such a message otherwise.
+  if (coding && httpVersion === '1.0') return refusal(400, NOT_HTTP)
   if (coding && !/^(.+,\s*)?chunked$/i.test(coding)) return refusal(400, NOT_HTTP)
   if (coding && coding.length > 7) return refusal(501, 'The Transfer-Encoding must be chunked.')
   if (host === undefined && httpVersion === '1.0') return undefined
@@ -78,6 +82,7 @@ export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiEr
 }
 
 const NOT_HTTP = 'The request is not valid HTTP/1.1.'
+const NOT_HTTP_1 = 'Send the request as HTTP/1.1.'
 
 function refusal(status: number, message: string): ApiError {
   return new ApiError('invalid_request', message, { status })

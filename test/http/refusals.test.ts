@@ -51,6 +51,25 @@ for (const [what, bytes] of Object.entries(NOT_HTTP)) {
   })
 }
 
+test('http.refusal - HTTP/1.0 with Transfer-Encoding gets 400, and nothing after it is read', async () => {
+  await using server = await listen(open(), { port: 0 })
+  const client = await openSocket(server.port)
+  const framed = 'Connection: keep-alive\r\nTransfer-Encoding: chunked'
+  client.write(`${with_(POST.replace('1.1', '1.0'), framed)}0\r\n\r\n${GET}`)
+  assert.deepEqual(statusesIn(await client.ended()), [400])
+})
+
+test('http.refusal - a version that is not 1.x gets 505, and ends the connection', async () => {
+  await using server = await listen(open(), { port: 0 })
+  for (const version of ['0.9', '2.0', '3.0', '12.1']) {
+    const client = await openSocket(server.port)
+    client.write(GET.replace('HTTP/1.1', `HTTP/${version}`))
+    const text = await client.ended()
+    assert.deepEqual(statusesIn(text), [505], version)
+    assert.equal(lastError(text).message, 'Send the request as HTTP/1.1.')
+  }
+})
+
 test('http.refusal - oversized headers get 431, however many follow', async () => {
   await using server = await listen(open(), { port: 0 })
   for (const flood of [
