@@ -5,7 +5,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -200,9 +199,6 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
   assert.equal((await page(`${origin}/_console/info`, cookie)).status, 200)
   const { log } = await stopped(locked)
   assert.equal(log.includes(String(searchParams.get('token'))), false)
-
-  const both = await ended('--console', '--no-console')
-  assert.match(both.stderr, /--no-console cannot be combined with --console; use only one/)
 })
 
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
@@ -260,120 +256,10 @@ test('cli - a storage that cannot be closed is one line, and all else stops neve
   assert.match(log, /^animal-adoption-store: [^\n]*pets\.json[^\n]*\n$/)
 })
 
-test('cli - a failure is one line with the fix, and its exit code', async t => {
-  const busy = createServer().listen(0, '127.0.0.1')
-  await once(busy, 'listening')
-  t.after(() => busy.close())
-  const taken = String((busy.address() as AddressInfo).port)
-  const badSeed = await file(t, '[{"name":"Ada","categoryId":1},{"name":"Bo","categoryId":1.5}]')
-  const brokenSeed = await file(t, '[{"name":"Ada","categoryId":1},\n {"name":"Bo","status" 1}]')
-  const oddSeed = await file(t, '[{"id":7,"name":"Ada","categoryId":1}]')
-  const twice = await file(t, '{"s3cret":{"id":"a","plan":"pro"},"s3cret":{"id":"b","plan":"pro"}}')
-  const twiceNamed = await file(t, '[{"name":"Ada","categoryId":1,"name":"Bo"}]')
-  const brokenKeys = await file(t, '{s3cret: 1}')
-  const latin1 = await file(t, Buffer.from('[{"name":"Zo\xeb","categoryId":1}]', 'latin1'))
-  const given = (words: string, code: number, line: RegExp) =>
-    [words.split(' '), code, line] as const
-  const duration = 'takes a duration such as 500ms, 61s, 24h or 1d, in whole ms from'
-  const cases = [
-    given(`-p ${taken}`, 1, /port \d+ is taken; use --port 0 to pick a free one$/m),
-    given(`--staging-port ${taken}`, 1, /port \d+ is taken; use --staging-port 0/),
-    given(
-      '--metrics=192.0.2.1',
-      1,
-      /192.0.2.1 is not an address of this machine; use --metrics=127.0.0.1:9464$/m,
-    ),
-    given('--port 65536', 2, /--port takes a whole number from 0 to 65535, got '65536'/),
-    given('--port 0x1', 2, /--port takes a whole number/),
-    given('--port', 2, /--port needs a value: --port <n>/),
-    given('--prot 1', 2, /Unknown option --prot; did you mean --port\? See --help/),
-    given(
-      '--ratelimit off',
-      2,
-      /Unknown option --ratelimit; did you mean --rate-limit\? See --help/,
-    ),
-    given('--json=1', 2, /--json takes no value/),
-    given('opanapi', 2, /Unknown command 'opanapi'; did you mean openapi\? See --help/),
-    given('serve now', 2, /Unexpected 'now' after serve; see --help/),
-    given('--watch', 2, /--watch needs a file: add --seed <file\.json> or --keys/),
-    given('--watch --seed x.json --control', 2, /--watch cannot be combined with --control/),
-    given('--drain 30d', 2, RegExp(`--drain ${duration} 0ms to 2147483647ms, got '30d'`)),
-    given('--idempotency=0s', 2, RegExp(`--idempotency ${duration} 1ms, got '0s'`)),
-    given('--store postgres://x/y?timeout=25d', 2, /--store \?timeout takes .*, got '25d'/),
-    given(
-      '--clock 1893456000000',
-      2,
-      /--clock takes an instant .* such as .*, got '1893456000000'/,
-    ),
-    given('--idempotency long', 2, /Unknown command 'long'/),
-    given('--log loud', 2, /--log takes pretty, json or silent, got 'loud'/),
-    given(
-      '--store pets.txt',
-      2,
-      /--store takes memory:, a file that ends with \.json, \.sqlite or/,
-    ),
-    given('--seed /nowhere.json', 2, /--seed \/nowhere\.json does not exist$/m),
-    given(`--seed ${tmpdir()}`, 2, /--seed .* is a folder; name a file in it$/m),
-    given(`--empty --seed ${badSeed}`, 2, /--empty cannot be combined with --seed/),
-    given(`--seed ${latin1}`, 2, /--seed .* is not valid UTF-8; save it as UTF-8$/m),
-    given(`--seed ${brokenSeed}`, 2, /is not valid JSON at line 2, column 24: Colon ':' expected/),
-    given(`--seed ${badSeed}`, 2, /--seed .*: animal 2 \('Bo'\): `categoryId` must be an integer/),
-    given(`--seed ${oddSeed}`, 2, /animal 1 \('Ada'\): unknown field `id`; expected name, categor/),
-    given(`--seed ${twiceNamed}`, 2, /--seed .* has `name` twice, at line 1, column \d+$/m),
-    given(`--keys ${twice}`, 2, /--keys .* has a name twice, at line 1, column \d+$/m),
-    given(
-      `--keys ${brokenKeys}`,
-      2,
-      /is not valid JSON at line 1, column 2: Quoted object key exp/,
-    ),
-    given('--host 0.0.0.0', 2, /--host 0\.0\.0\.0 would expose the demo keys/),
-    given('--store /nowhere/pets.json', 1, /\/nowhere does not exist; create that folder first$/m),
-  ]
-  for (const [words, expected, line] of cases) {
-    const port = /^(-p|--port)$/.test(words[0] ?? '') ? [] : ['-p', '0']
-    const { code, stdout, stderr } = await ended(...port, ...words)
-    assert.equal(code, expected, `${words}: ${stderr}`)
-    assert.match(stderr, line)
-    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
-    assert.doesNotMatch(stderr, /s3cret/)
-    assert.equal(stdout, '')
-  }
-})
-
-test('cli - a newline or an escape in a file is escaped in the line, which keeps its rule', async t => {
-  const seed = await file(t, '[{"name":"Ada\\nBo\\u001b[31m","categoryId":1.5}]')
-  const cases: [words: string[], line: RegExp][] = [
-    [
-      ['--seed', seed],
-      /: animal 1 \('Ada\\nBo\\x1b\[31m'\): `categoryId` must be an integer from [^\n]+$/,
-    ],
-    [['--log', 'lo\nud'], /: --log takes pretty, json or silent, got 'lo\\nud'$/],
-  ]
-  for (const [words, line] of cases) {
-    const { code, stderr } = await ended('-p', '0', ...words)
-    assert.equal(code, 2)
-    assert.match(stderr, /^animal-adoption-store: \P{Cc}+\n$/u)
-    assert.match(stderr.trimEnd(), line)
-  }
-})
-
-test('cli - a command refuses the options that it does not take, and ignores their variables', async t => {
+test('cli - a command ignores the variables of options that it does not take', async t => {
   const directory = temporaryFolder(t)
-  const store = join(directory, 'pets.json')
-  const target = join(directory, 'target.json')
-  const cases: [words: string[], line: RegExp][] = [
-    [['check', store, '--json'], /--json works with serve and verify only$/m],
-    [['check', '--port', 'abc', store], /--port works with serve and replay only$/m],
-    [['copy', store, target, '--seed', 'x'], /--seed works with serve and exec only$/m],
-  ]
-  for (const [words, line] of cases) {
-    await writeFile(store, '{"pets":[]}')
-    const { code, stdout, stderr } = await ended(...words)
-    assert.deepEqual([code, stdout], [2, ''], `${words}: ${stderr}`)
-    assert.match(stderr, line)
-    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
-    assert.equal(existsSync(target), false)
-  }
+  const [store, target] = [join(directory, 'pets.json'), join(directory, 'target.json')]
+  await writeFile(store, '{"pets":[]}')
   const environment = {
     ADOPTION_STORE_EMPTY: '1',
     ADOPTION_STORE_JSON: '1',
@@ -384,66 +270,6 @@ test('cli - a command refuses the options that it does not take, and ignores the
   for (const words of [['check', store], ['copy', store, target], ['openapi']]) {
     const { code, stderr } = await endedIn(environment, ...words)
     assert.equal(code, 0, `${words}: ${stderr}`)
-  }
-})
-
-test('cli - invalid usage shows no password and no key', async () => {
-  const cases: [words: string[], line: RegExp, environment?: NodeJS.ProcessEnv][] = [
-    [['--store', 'postgres:admin:s3cret@db/x'], /--store postgres:… needs .* DATABASE_URL/],
-    [['--limits', 'redis:admin:s3cret@db'], /--limits redis:… needs the variable REDIS_URL/],
-    [['--store', 'mysql:admin:s3cret@db/x'], /--store takes memory:, .*; got 'mysql:…'/],
-    [['--store', 'admin:s3cret@db/x'], /; got 'admin:…'/],
-    [['--store', '//admin:s3cret@db/x'], /; got '\/\/…'/],
-    [['--store', 'postgresq://db/x?password=s3cret'], /; got 'postgresq:\/\/…'/],
-    [['--limits', 'http://db/x?password=s3cret'], /; got 'http:\/\/…'/],
-    [
-      ['--control', '--store', 'postgres://db/x?user=a&password=s3cret'],
-      /--control could reset postgres:\/\/…; use it with --store memory:/,
-    ],
-    [['postgres://u:s3cret@h/x'], /Unknown command 'postgres:\/\/…'; did you mean /],
-    [['serve', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
-    [
-      ['exec', 'env', 'DB=postgres://u:s3cret@h/x'],
-      /exec needs -- before its command: exec -- env DB=postgres:\/\/…$/m,
-    ],
-    [['serve', '--', 'postgres://u:s3cret@h/x'], /Unexpected 'postgres:\/\/…' after serve/],
-    [['--keys', ' {"s3cret":{"id":"ci","plan":"pro"}}'], /--keys takes a file, not its content/],
-    [
-      [],
-      /--keys takes a file, .* \(--keys is set by ADOPTION_STORE_KEYS\)/,
-      { ADOPTION_STORE_KEYS: '{"s3cret":{"id":"ci","plan":"pro"}}' },
-    ],
-    ...[
-      ['http://u:s3cret@h', 'http://…'],
-      ['u:s3cret@h', 'u:…'],
-    ].flatMap(([url = '', shown]): typeof cases => [
-      [['--seed', url], startingWith(`--seed ${shown} does not exist`)],
-      [[], startingWith(`--seed ${shown} does not exist (`), { ADOPTION_STORE_SEED: url }],
-      [['--keys', url], startingWith(`--keys ${shown} does not exist`)],
-      [
-        ['--port', url],
-        startingWith(`--port takes a whole number from 0 to 65535, got '${shown}'`),
-      ],
-      [[], startingWith('--port takes a whole number from 0'), { PORT: url }],
-      [['--host', url], startingWith(`--host ${shown} would expose the demo keys`)],
-      [[], startingWith('ADOPTION_STORE_NO_CORS takes 1 or 0'), { ADOPTION_STORE_NO_CORS: url }],
-      [['keys', 'list', url], startingWith(`--keys ${shown} does not exist`)],
-      [['replay', url], startingWith(`${shown} does not exist`)],
-      [['exec', '--allow', url, '--', 'true'], startingWith('--allow takes a rule')],
-      [['exec', `--strict=${url}`, '--', 'true'], startingWith('--strict takes findings or notes')],
-      [['exec', '--schedule', url, '--', 'true'], startingWith('Expected --schedule to be')],
-    ]),
-    [
-      ['keys', 'new', 'http://u:s3cret@h', '--id', 'a', '--plan', 'pro'],
-      startingWith('http://… cannot be created: http:/ does not exist; create that folder first'),
-    ],
-    [['--metrics=http://u:s3cret@h'], /--metrics takes <host> or <host>:<port>, got 'http:\/\/…'/],
-  ]
-  for (const [words, line, environment = {}] of cases) {
-    const { code, stdout, stderr } = await endedIn(environment, ...words)
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, line)
-    assert.doesNotMatch(stdout + stderr, /s3cret/)
   }
 })
 
@@ -458,27 +284,6 @@ test('cli - options that are not given come from the environment', async t => {
 
   const { code } = await endedIn({ ADOPTION_STORE_WATCH: '1' }, 'openapi')
   assert.equal(code, 0, 'nothing to watch without a server')
-
-  const cases: [environment: NodeJS.ProcessEnv, line: RegExp][] = [
-    [{ PORT: 'http' }, /--port takes a whole number .* got 'http' \(--port is set by PORT\)/],
-    [{ ADOPTION_STORE_PORT: 'x', PORT: '1' }, /got 'x' \(--port is set by ADOPTION_STORE_PORT\)/],
-    [{ HOST: '0.0.0.0' }, /would expose the demo keys; .* \(--host is set by HOST\)/],
-    [
-      { ADOPTION_STORE_EMPTY: '1', ADOPTION_STORE_SEED: seed },
-      /use only one \(--seed is set by ADOPTION_STORE_SEED\) \(--empty is set by .*_EMPTY\)/,
-    ],
-    [{ ADOPTION_STORE_CLOCK: 'soon' }, /got 'soon' \(--clock is set by ADOPTION_STORE_CLOCK\)/],
-    [
-      { ADOPTION_STORE_STORE: 'postgres:', DATABASE_URL: 'nowhere' },
-      /to be like postgres:.* \(from DATABASE_URL\) \(--store is set by ADOPTION_STORE_STORE\)/,
-    ],
-    [{ ADOPTION_STORE_EMPTY: 'no' }, /ADOPTION_STORE_EMPTY takes 1 or 0, got 'no'/],
-  ]
-  for (const [environment, line] of cases) {
-    const { code, stderr } = await endedIn(environment)
-    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
-    assert.match(stderr, line)
-  }
 })
 
 test('cli - the banner shows the options in effect', async t => {
@@ -493,55 +298,36 @@ test('cli - the banner shows the options in effect', async t => {
   assert.doesNotMatch((await started(t)).ready, /Mode|Control/)
 })
 
-test('cli - --watch reloads seed and keys, and an invalid file changes nothing', async t => {
+test('cli - --watch reloads seed and keys, of which a change of the keys keeps created animals, and never shows a key', async t => {
   const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
-  const keys = await file(t, '{"one":{"id":"one","plan":"free"}}')
+  const keys = await file(t, '{"one-12345678":{"id":"one","plan":"free"}}')
   const words = ['--json', '--log', 'silent', '--watch', '--seed', seed, '--keys', keys]
   const server = await started(t, ...words)
   const { baseUrl } = JSON.parse(server.ready)
-  const list = async (key: string) => {
-    const answer = await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })
-    return answer.ok
-      ? ((await answer.json()) as { name: string }[]).map(({ name }) => name)
-      : answer.status
+  const headers = { authorization: 'Bearer one-12345678', 'content-type': 'application/json' }
+  const list = async () => {
+    const answer = await fetch(`${baseUrl}/pets`, { headers })
+    const names = ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+    return [answer.headers.get('x-ratelimit-limit'), ...names]
   }
-  assert.deepEqual([await list('one'), await list('two')], [['Ada'], 401])
-
   const two = '[{"name":"Bo","categoryId":1},{"name":"Cy","categoryId":2}]'
   await loggedAfter(server, () => writeFile(seed, two), /reloaded .*: 2 animals\n$/)
-  assert.deepEqual(await list('one'), ['Bo', 'Cy'])
-
-  const other = '{"two":{"id":"two","plan":"pro"}}'
-  await loggedAfter(server, () => writeFile(keys, other), /reloaded .*: added two; removed one\n$/)
-  assert.deepEqual([await list('one'), await list('two')], [401, ['Bo', 'Cy']])
-
-  await loggedAfter(
-    server,
-    () => writeFile(seed, '[{"name":"Dee"}]'),
-    /animal 1 \('Dee'\): `categoryId` is required; nothing was reloaded\n$/,
-  )
-  assert.deepEqual(await list('two'), ['Bo', 'Cy'])
-})
-
-test('cli - --watch keeps created animals when only the keys change, and never shows a key', async t => {
-  const keys = await file(t, '{"one-12345678":{"id":"one","plan":"free"}}')
-  const seed = await file(t, '[{"name":"Ada","categoryId":1}]')
-  const words = ['--json', '--log', 'silent', '--watch', '--keys', keys, '--seed', seed]
-  const server = await started(t, ...words)
-  const { baseUrl } = JSON.parse(server.ready)
-  const headers = { authorization: 'Bearer one-12345678', 'content-type': 'application/json' }
-  const body = '{"name":"Bo","categoryId":1}'
-  assert.equal((await fetch(`${baseUrl}/pets`, { method: 'POST', headers, body })).status, 201)
+  const created = await fetch(`${baseUrl}/pets`, { ...ADA, headers })
+  assert.deepEqual([created.status, await list()], [201, ['60', 'Bo', 'Cy', 'Ada']])
 
   const both =
     '{"one-12345678":{"id":"one","plan":"pro"},"two-12345678":{"id":"a\\nb","plan":"pro"}}'
   await loggedAfter(server, () => writeFile(keys, both), /: added a\\nb; changed one\n$/)
-  const list = await fetch(`${baseUrl}/pets`, { headers })
-  assert.equal(list.headers.get('x-ratelimit-limit'), '300')
-  assert.equal(((await list.json()) as unknown[]).length, 2)
+  assert.deepEqual(await list(), ['300', 'Bo', 'Cy', 'Ada'])
 
+  await loggedAfter(server, () => writeFile(seed, '[{"name":"Dee"}]'), /; nothing was reloaded\n$/)
+  assert.deepEqual(await list(), ['300', 'Bo', 'Cy', 'Ada'])
+  await loggedAfter(server, () => writeFile(seed, two), /reloaded .*: 2 animals\n$/)
   await loggedAfter(server, () => writeFile(keys, '{"one-12345678":'), /; nothing was reloaded\n$/)
-  assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200)
+  assert.deepEqual(await list(), ['300', 'Bo', 'Cy'])
+  const other = '{"two-12345678":{"id":"two","plan":"pro"}}'
+  await loggedAfter(server, () => writeFile(keys, other), /reloaded .*removed .*one/)
+  assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 401)
   assert.doesNotMatch((await stopped(server)).log, /12345678/)
 })
 
@@ -758,23 +544,11 @@ test('cli - help prints one command, with its options only', async () => {
   }
   const top = (await ended('help')).stdout
   assert.deepEqual(flagsOf(top), [])
-  const unknown = await ended('help', 'exce')
-  assert.deepEqual([unknown.code, unknown.stdout], [2, ''])
-  assert.match(unknown.stderr, /Unknown command 'exce'; did you mean exec\?/)
 })
 
-test('cli - start is serve, and a mistyped word suggests it', async t => {
+test('cli - start is serve', async t => {
   const { baseUrl } = JSON.parse((await started(t, 'start', '--json', '-q')).ready)
   assert.equal((await fetch(`${baseUrl}/pets`)).status, 401)
-  for (const [words, line] of [
-    [['strat'], /Unknown command 'strat'; did you mean start\?/],
-    [['verify', '--report', 'x'], /--report works with exec only$/m],
-    [['--report', 'x'], /--report works with exec only$/m],
-  ] as const) {
-    const { code, stderr } = await ended(...words)
-    assert.equal(code, 2)
-    assert.match(stderr, line)
-  }
 })
 
 test('cli - openapi prints the document that the server also serves, with both servers', async t => {
@@ -862,11 +636,6 @@ async function loggedAfter(
     if (line.test(log)) return log
   }
   throw new Error(`It ended, and logged only: ${log}`)
-}
-
-/** A failure that says this. */
-function startingWith(text: string): RegExp {
-  return new RegExp(`^animal-adoption-store: ${text.replace(/[.?()]/g, '\\$&')}`)
 }
 
 /** Runs a command that exits on its own. */

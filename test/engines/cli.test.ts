@@ -245,45 +245,6 @@ test('cli - --limits takes the certificate of a private authority', {
   assert.doesNotMatch(await stopped(server), /degraded|limits:/)
 })
 
-test('cli - an unusable engine is one line and exit code 1, an invalid name exit code 2', async () => {
-  const nothing = /127\.0\.0\.1:1(\/d)?: nothing listens there/
-  const cases: [words: string[], code: number, line: RegExp][] = [
-    [['--store', 'mysql://me:s3cret@db/x'], 2, /--store takes memory:, .*; got 'mysql:\/\/…'/],
-    [['--store', 'postgres:'], 2, /--store postgres: needs the variable DATABASE_URL to be a URL/],
-    [
-      ['--store', 'postgres://me:s3cret@h/d?timeout=0s'],
-      2,
-      /--store \?timeout takes a duration .*/,
-    ],
-    [['--store', 'postgres://me:s3cret@h:x/d'], 2, /--store: Expected `url` to be like postgres:/],
-    [['--store', 'postgres://me:s3cret@127.0.0.1:1/d'], 1, nothing],
-    [['--store', 'postgres://h/d?sslmode=verify-full&sslrootcert=none.crt'], 1, /none\.crt/],
-    [['--limits', 'redis:'], 2, /--limits redis: needs the variable REDIS_URL to be a URL/],
-    [['--limits', 'redis://me:s3cret@127.0.0.1:1', '--require-limits'], 1, nothing],
-    [['--require-limits'], 2, /--require-limits needs counters on a server: add --limits redis:/],
-    [['--limits', 'redis://:s3cret?x@h'], 2, /Expected `url` to be like redis:/],
-    [['--limits', 'redis://h?s3cret=1'], 2, /--limits takes timeout, ca after the \?;/],
-    [
-      ['--limits', 'redis://h?ca=/nowhere.pem'],
-      2,
-      /takes ca with rediss:\/\/ or valkeys:\/\/ only/,
-    ],
-    [['--limits', 'rediss://h?ca=/nowhere.pem'], 2, /--limits \?ca \/nowhere\.pem does not exist/],
-    [['--limits', 'redis://me:s3cret@h', '--control'], 2, /--control could reset redis:\/\/…; use/],
-    [['copy', 'postgres://me:s3cret@127.0.0.1:1/my.json', 'b.json'], 1, /nothing listens there/],
-    [['copy', '/nowhere.json', 'b.json'], 2, /\/nowhere\.json does not exist/],
-  ]
-  for (const [words, expected, line] of cases) {
-    const port = /^(copy|exec)$/.test(words[0] ?? '') ? [] : ['--port', '0']
-    const { code, stdout, stderr } = await ended([...words, ...port], folder())
-    assert.equal(code, expected, `${words}: ${stderr}`)
-    assert.match(stderr, line)
-    assert.match(stderr, /^animal-adoption-store: [^\n]+\n$/)
-    assert.equal(stdout, '')
-    assert.doesNotMatch(stderr, /s3cret/)
-  }
-})
-
 async function readiness({ origin }: { origin: string }): Promise<Record<string, unknown>> {
   const answer = await fetch(`${origin}/readyz`)
   return { code: answer.status, ...((await answer.json()) as object) }

@@ -318,63 +318,6 @@ test('exec --schedule - fails for a fault that had no effect, and says what its 
   }
 })
 
-test('exec --schedule - a fault of any kind has an effect', async () => {
-  // Gives up on a response that hangs.
-  const send = `
-    const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
-    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
-    const create = async () => {
-      const stop = new AbortController()
-      const init = { method: 'POST', headers, body: '{"name":"Ada","categoryId":1}', signal: stop.signal }
-      const got = fetch(url + '/pets', init).then(response => response.text()).catch(() => {})
-      let requests = []
-      while (requests.length === 0) ({ requests } = await (await fetch(control + '/requests')).json())
-      if (requests[0].fault === 'hang') stop.abort()
-      await got
-    };`
-  const green = 'Verdict: no violations in 1 request.\n'
-  const kinds = ['reset', 'truncate', 'malformed', 'hang', 'delay:1ms', 'trickle:16b/1ms']
-  for (const fault of [...kinds, 'status:503', 'status:503-after', 'status:429']) {
-    const { code, stderr } = await scheduledInThread(
-      `createPet#1=${fault}`,
-      `${send} await create()`,
-    )
-    assert.deepEqual([code, stderr], [0, green], fault)
-  }
-})
-
-test('exec --explore - refuses what cannot be meant', async () => {
-  const cases: [string[], string][] = [
-    [['--explore', '--faults', 'resett'], 'Expected --faults to be one of reset, '],
-    [['--explore', '--depth', '0'], "--depth takes a whole number from 1 to 1000000, got '0'"],
-    ...['1', '25d', '0s'].map((given): [string[], string] => [
-      ['--explore', '--timeout', given],
-      `--timeout takes a duration such as 500ms, 61s, 24h or 1d, in whole ms from 1ms to 2147483647ms, got '${given}'\n`,
-    ]),
-    [
-      ['--explore', '--schedule', 'getPet#1=reset'],
-      '--explore cannot be combined with --schedule; use only one',
-    ],
-    [['--explore', '--require-faults'], '--explore cannot be combined with --require-faults; '],
-    [['--explore', '--har', 'a.har'], '--explore cannot be combined with --har; '],
-    [['--depth', '2'], '--depth needs --explore'],
-    [['--schedule', 'getPet=reset'], 'Expected --schedule to be faults at requests, such as '],
-  ]
-  for (const [flags, message] of cases) {
-    const { code, stderr } = await runInThread(['exec', ...flags, '--', 'true'])
-    assert.equal(code, 2, flags.join(' '))
-    assert.ok(stderr.startsWith(`animal-adoption-store: ${message}`), stderr)
-  }
-  const missing = await runInThread(['exec', '--explore', '--', 'no-such-command'])
-  assert.deepEqual(
-    [missing.code, missing.stderr],
-    [
-      2,
-      'animal-adoption-store: exec cannot run no-such-command: ENOENT; is it installed and on the PATH?\n',
-    ],
-  )
-})
-
 function explore(flags: readonly string[], script: string, commandOf = borrowedCommand) {
   return runInThread(['exec', '--explore', ...flags, '--', ...commandOf(script)], ENVIRONMENT)
 }

@@ -105,41 +105,6 @@ test('exec --through - a dead server is one line, and 502 to the client', async 
   assert.match(stderr, /Verdict: 5 responses of http:\/\/127\.0\.0\.1:\d+ did not arrive in full/)
 })
 
-test('exec --through - bad usage is one line with exit code 2, and shows no secret', async () => {
-  const url = 'http://127.0.0.1:1/v1'
-  for (const [flags, expected] of [
-    [
-      ['--through', url, '--clock', '2030-01-01T00:00:00Z'],
-      /^--through cannot be combined with --clock; use only one$/,
-    ],
-    [['--through', url, '--seed', 'x.json'], /with --seed;/],
-    [['--through', url, '--keys', 'x.json'], /with --keys;/],
-    [['--through', url, '--har', 'x.har'], /with --har;/],
-    [
-      ['--through', url, '--record', 'x.json'],
-      /^--through cannot be combined with --record; use only one$/,
-    ],
-    [['--through', url, '--rate-limit=off'], /--through cannot be combined with --rate-limit/],
-    [['--through', url, '--store', 'x.json'], /^--store works with serve only$/],
-    [['--through', `http://me:${KEY}@127.0.0.1/v1`], /^Expected --through .*without user name/],
-    [['--through', KEY], /^Expected --through to be an address/],
-    [['--through', `${url}?key=${KEY}`], /^Expected --through/],
-    [['--api-key', KEY], /^--api-key needs --through$/],
-    [['--through', url, '--clients', '0'], /--clients/],
-    [['--through', url, '--allow', 'nothing'], /--allow takes a rule/],
-  ] as const) {
-    const { code, stderr } = await runInThread(
-      ['exec', ...flags, '--', process.execPath, '-e', ''],
-      environment(),
-    )
-    assert.equal(code, 2, stderr)
-    assert.match(stderr.replace(/^animal-adoption-store: |\n$/g, ''), expected)
-    assert.ok(!stderr.includes(KEY), stderr)
-  }
-  const serve = await runInThread(['serve', '--through', url])
-  assert.match(serve.stderr, /--through works with exec only/)
-})
-
 test('exec --through - options of a store in the environment are left aside', async () => {
   await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
   const { url } = await double.listen()

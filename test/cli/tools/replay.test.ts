@@ -199,43 +199,20 @@ test('diff - names a step of another kind, and headers of a request', async t =>
   )
 })
 
-test('replay, diff - unfit words and files are refused in one line', async t => {
+test('replay, diff - a file that is no whole recording is refused in one line', async t => {
   const file = await recordedRun()
   const broken = join(temporaryFolder(t), 'broken.json')
   await writeFile(broken, (await readFile(file, 'utf8')).slice(0, 900))
   const newer = join(temporaryFolder(t), 'newer.json')
   await writeFile(newer, '{"format":"animal-adoption-store recording","version":2}')
-  const cases: [words: string[], line: RegExp][] = [
-    [['replay'], /^Expected replay <run\.json> \[options\]; see replay --help$/],
-    [['replay', file, file], /^Expected replay <run/],
-    [
-      ['replay', file, '--until', '9'],
-      /^--until takes a step from 0 to 8, the last one of .*, got '9'$/,
-    ],
-    [['replay', file, '--until', 'x'], /^--until takes a whole number/],
-    [['replay', file, '--port', '99999'], /^--port takes a whole number from 0 to 65535/],
-    [
-      ['replay', file, '--check', '--port', '5'],
-      /^--check cannot be combined with --port; use only one$/,
-    ],
-    [['replay', 'none.json'], /^none\.json does not exist$/],
-    [['replay', tmpdir()], /is a folder; name a file in it$/],
-    [['replay', broken], /broken\.json is damaged: it is not complete JSON$/],
-    [
-      ['replay', newer],
-      /newer\.json has version 2 of the format, and this program reads version 1; /,
-    ],
+  for (const [words, line] of [
+    [['replay', file, '--until', '9'], /--until .* 0 to 8, .*'9'$/],
+    [['replay', tmpdir()], /folder/],
+    [['replay', broken], /broken\.json is damaged/],
+    [['replay', newer], /newer\.json has version 2/],
     [['replay', fileURLToPath(import.meta.url)], /is damaged|is not a recording/],
-    [['diff', file], /^Expected diff <good\.json> <bad\.json>/],
     [['diff', file, broken], /broken\.json is damaged/],
-    [['serve', '--record', 'x.json'], /^--record works with exec only/],
-    [
-      ['exec', '--explore', '--record', 'x.json', '--', 'true'],
-      /^--explore cannot be combined with --record; use only one$/,
-    ],
-    [['--quiet', 'replay', file], /^--quiet works with serve only$/],
-  ]
-  for (const [words, line] of cases) {
+  ] as const) {
     const { code, stdout, stderr } = await runInThread(words)
     assert.deepEqual([code, stdout], [2, ''], words.join(' '))
     const [, message = ''] = /^animal-adoption-store: ([^\n]*)\n$/.exec(stderr) ?? []

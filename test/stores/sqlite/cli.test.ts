@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { test as anywhere, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
 import { loadDriver } from '../../../adapters/stores/sqlite/driver.js'
 import { sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import { runInThread } from '../../support/command.js'
@@ -122,19 +122,6 @@ test('sqlite cli - a file without a store is neither checked nor copied, and sta
       assert.deepEqual(fs.readdirSync(above), ['pets.sqlite'])
     }
   }
-})
-
-anywhere('cli - a storage that cannot be checked, or is missing, is an error of one line', () => {
-  const above = folder()
-  for (const [words, line] of [
-    [['check'], 'Expected check <store>; see check --help'],
-    [['check', 'pets.sqlite'], 'pets.sqlite does not exist'],
-    [['copy', 'pets.db', 'pets.json'], 'pets.db does not exist'],
-  ] as const) {
-    const stderr = `animal-adoption-store: ${line}\n`
-    assert.deepEqual(run(above, words), { status: 2, stdout: '', stderr })
-  }
-  assert.deepEqual(fs.readdirSync(above), [])
 })
 
 function serve(t: TestContext, flags: readonly string[], cwd?: string) {
