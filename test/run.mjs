@@ -60,13 +60,14 @@ const tests = readdirSync(join(root, 'dist/test'), { recursive: true })
   .filter(path => path.endsWith('.test.js'))
   .filter(isChosen)
   .toSorted()
-if (tests.length === 0) {
-  console.error(`No test file of test/ begins with ${names.join(' or ')}.`)
+const unknown = names.find(name => !isGroup(name) && !tests.some(path => isNamed(path, name)))
+if (unknown !== undefined) {
+  console.error(`No test file of test/ begins with ${unknown}.`)
   process.exit(2)
 }
-// By default, Node leaves one core idle: half of a machine with two. In `npm test`, one file more than there
-// are cores fills the time in which others wait for sockets and processes.
-const atOnce = availableParallelism() + (names.length === 0 ? 1 : 0)
+// By default, Node leaves one core idle: half of a machine with two. One file more than there are cores fills
+// the time in which others wait for sockets and processes.
+const atOnce = availableParallelism() + 1
 const isReported = given.slice(end + 1).some(option => option.startsWith('--test-reporter'))
 const { status } = spawnSync(
   process.execPath,
@@ -89,8 +90,16 @@ function isChosen(path) {
   if (names.includes('all')) return true
   const isBeyond = BEYOND_NODE.some(start => path.startsWith(start))
   if (names.includes('beyond')) return isBeyond
-  if (names.length > 0) return names.some(name => `${path}/`.startsWith(name))
+  if (names.length > 0) return names.some(name => isNamed(path, name))
   return !isBeyond
+}
+
+function isGroup(name) {
+  return name === 'all' || name === 'beyond'
+}
+
+function isNamed(path, name) {
+  return `${path}/`.startsWith(name)
 }
 
 /** With one file in place of those of each folder that are run together. */

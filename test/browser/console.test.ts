@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
+import { freePort } from '../engines/engines.js'
 import { testUnless } from '../support/test-unless.js'
 import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
 
@@ -502,14 +503,15 @@ test('console page - an interrupted stream resumes where it was', async t => {
 test('console page - after a restart, a divider separates what the server no longer has', async t => {
   process.env['ADOPTION_STORE_CONTROL_TOKEN'] = 'a-token_of-24-characters'
   t.after(() => delete process.env['ADOPTION_STORE_CONTROL_TOKEN'])
-  const before = await started(t, ['--control'])
+  const flags = ['--control', '--port', String(await freePort())]
+  const before = await started(t, flags)
   const { page } = await openedAt(t, before.console, 'activity')
   await before.call('GET', '/pets/7', 'demo-free')
   await before.call('GET', '/pets?old', 'demo-free')
   await page.getByText('2 requests', { exact: true }).waitFor()
   before.stop()
   await page.getByText('The server does not answer.').waitFor()
-  const after = await started(t, ['--control', '--port', new URL(before.origin).port])
+  const after = await started(t, flags)
   await page.getByText('Before the server restarted').waitFor()
   await after.call('GET', '/pets?new', 'demo-free')
   await page.getByText('3 requests', { exact: true }).waitFor()

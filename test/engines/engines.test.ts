@@ -8,8 +8,6 @@ import { until } from '../support/waiting.js'
 import { type Engine, startPostgres, startRedis, withoutPostgres, withoutRedis } from './engines.js'
 import { startProxy } from './proxy.js'
 
-/** Whether every proof runs as long as CI wants it. */
-const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
 const REX = { name: 'Rex', categoryId: 1 }
 const postgres = withoutPostgres ? undefined : await startPostgres()
 const redis = withoutRedis ? undefined : await startRedis()
@@ -54,7 +52,7 @@ test('engines - Redis is frozen: every request is answered meanwhile', {
   const pets = store.forKey('secret')
   await pets.listPets()
   await (redis as Engine).signal('SIGSTOP')
-  for (let n = 0; n < (LONG ? 10_000 : 500); n++) await pets.listPets()
+  for (let n = 0; n < 500; n++) await pets.listPets()
   assert.match(degraded[0] ?? '', /did not answer within 150 ms/)
   await (redis as Engine).signal('SIGCONT')
   const before = (await limits.inspect('me'))?.dayCount
@@ -66,7 +64,7 @@ test('engines - Redis is frozen: every request is answered meanwhile', {
 })
 
 test('engines - a connection to Redis that died unnoticed is replaced', {
-  skip: withoutRedis || (!LONG && 'takes five seconds; only in the long form'),
+  skip: withoutRedis,
 }, async () => {
   await using proxy = await startProxy((redis as Engine).port)
   const { store, degraded, limits } = await openStore(`redis://127.0.0.1:${proxy.port}`)

@@ -6,7 +6,7 @@ import { serveSite } from '../../runtimes/in-chromium.js'
 import { killBrowsers, killTabs } from './kills.js'
 
 /** Each takes a second or two. */
-const KILLS = Number(process.env['ADOPTION_STORE_KILLS'] ?? 40)
+const KILLS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 40 : 10
 const RUNS = {
   'tabs and workers': { kill: killTabs, kills: KILLS, seed: 47 },
   'the browser': { kill: killBrowsers, kills: Math.ceil(KILLS / 20), seed: 6 },
