@@ -21,6 +21,7 @@ export function isPassing(error: unknown): boolean {
     NO_PASSWORD,
     NO_RIGHTS,
     NO_DATABASE,
+    IN_CLUSTER,
   ]
   return !(error instanceof RedisError) && !lasting.includes(knownFailure(error)?.[1])
 }
@@ -36,8 +37,9 @@ const UNTRUSTED =
 const UNKNOWN_HOST = 'the host is unknown; correct its name'
 const NO_PASSWORD = 'it asks for a password; add it to the URL'
 const NO_RIGHTS =
-  'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +info, +cluster|slots in a cluster, +select for another database, and the keys of `prefix`'
+  'this user may not run the script; allow +eval +evalsha +get +set +del +scan +time +info, +cluster|slots +cluster|info in a cluster, +select for another database, and the keys of `prefix`'
 const NO_DATABASE = 'there is no such database; correct the number in the URL'
+const IN_CLUSTER = 'it is a server of a cluster; pass a Cluster of ioredis as `client`'
 const WRONG_PASSWORD = 'the password or the user name is wrong; correct them'
 
 /** Node's error codes, and phrases of Redis and its client. */
@@ -52,12 +54,13 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['NOAUTH', NO_PASSWORD],
   ['NOPERM', NO_RIGHTS],
   ['READONLY', 'it is a replica; use the address of the primary'],
+  ['MOVED', IN_CLUSTER],
   ['OOM', 'its memory is full; raise maxmemory, or give the counters a server of their own'],
   ['MISCONF', 'it cannot save its data and refuses writes; see its log'],
   ['LOADING', 'it is loading its data; try again'],
   [
     'slots cache',
-    'the cluster does not say what its nodes are; allow +cluster|slots, and check CLUSTER SLOTS',
+    'the cluster does not say what its nodes are; allow +cluster|slots +cluster|info, and check CLUSTER SLOTS',
   ],
   ['CLUSTERDOWN', 'the cluster is down; see CLUSTER INFO'],
   ['DB index', NO_DATABASE],

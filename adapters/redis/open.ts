@@ -62,8 +62,8 @@ export const REDIS_OPTIONS = {
 export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 
 /**
- * Counts usage in Redis or Valkey, for any number of processes. Opening connects, to a cluster as
- * well, and tries the script once.
+ * Counts usage in Redis or Valkey, for any number of processes. Opening connects, and tries the
+ * script.
  *
  * @throws OptionError
  * @throws RedisError when the server cannot be used: one line that names the fix

@@ -4,15 +4,15 @@ import { consume } from './script.js'
 /** What follows the prefix in the keys of a probe. No API key has them: no id begins with `addr:`. */
 export const PROBES = 'addr:probe-'
 
-/** So many keys fall on every server of a cluster of three; of a large one, on some. */
-const CLUSTER_KEYS = 16
+/** So many that every server of a small cluster has one. */
+const KEYS = 16
 
 /**
  * Does what a request does, and cleans up: so it finds replicas, full servers and missing
  * permissions.
  */
 export async function probe(client: RedisClient, prefix: string): Promise<void> {
-  const tries = Array.from({ length: client.nodes ? CLUSTER_KEYS : 1 }, async (_, n) => {
+  const tries = Array.from({ length: KEYS }, async (_, n) => {
     const key = `${prefix}${PROBES}${n}`
     await consume(client, key, { policy: { perMinute: 1, perDay: 1 }, now: undefined })
     await client.call('DEL', key)

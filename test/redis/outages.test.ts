@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { type RedisRateLimits, redisRateLimits } from '../../adapters/redis/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiKey, createStore } from '../../src/index.js'
@@ -86,7 +86,9 @@ test('redis outages - a frozen node of a cluster affects the quotas of its own k
   t.after(() => Promise.all(nodes.map(node => node.stop())))
   const [entry, frozen] = nodes as [Engine, Engine]
   const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
-  const { store, errors, limits } = await open(t, entry.url, ids, 20)
+  const client = new Cluster([{ host: '127.0.0.1', port: entry.port }])
+  t.after(() => client.disconnect())
+  const { store, errors, limits } = await open(t, client, ids, 20)
   const admitted = async (id: string, count: number) => {
     const pets = store.forKey(idToKey(id))
     const asked = Array.from({ length: count }, () => pets.listPets())
@@ -116,8 +118,14 @@ test('redis outages - a frozen node of a cluster affects the quotas of its own k
 })
 
 /** A store whose keys have these ids, counted in Redis. */
-async function open(t: TestContext, url: string, ids: readonly string[], perDay = PER_MINUTE) {
-  const limits = await redisRateLimits({ url, connectTimeoutMs: 60_000 })
+async function open(
+  t: TestContext,
+  server: string | Cluster,
+  ids: readonly string[],
+  perDay = PER_MINUTE,
+) {
+  const access = typeof server === 'string' ? { url: server } : { client: server }
+  const limits = await redisRateLimits({ ...access, connectTimeoutMs: 60_000 })
   t.after(() => limits.close())
   const policy = { perMinute: PER_MINUTE, perDay, banAfter: PER_MINUTE }
   const record = (id: string): ApiKey => ({ id, plan: 'enterprise', limits: policy })

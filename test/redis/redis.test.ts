@@ -178,14 +178,10 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
   const nodes = await startRedisCluster()
   after(() => Promise.all(nodes.map(node => node.stop())))
   const [first] = nodes as [Engine]
+  assert.match((await failure({ url: first.url })).message, /it is a server of a cluster; pass/)
   const client = new Cluster([{ host: '127.0.0.1', port: first.port }])
   after(() => client.disconnect())
-  await checkCluster(await open({ url: first.url }))
-  await checkCluster(await redisRateLimits({ client }))
-  assert.equal(await client.ping(), 'PONG')
-})
-
-async function checkCluster(limits: RedisRateLimits): Promise<void> {
+  const limits = await open({ client })
   const policy = { perMinute: 1_000, perDay: 20, banAfter: 1_000 }
   const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
   for (const id of ids) {
@@ -200,7 +196,9 @@ async function checkCluster(limits: RedisRateLimits): Promise<void> {
   assert.equal((await limits.consume('key 7', policy, T0)).code, 'rate_limit_exceeded')
   await limits.reset()
   assert.deepEqual(await limits.dump(), [])
-}
+  await limits.close()
+  assert.equal(await client.ping(), 'PONG')
+})
 
 anywhere('redis - invalid options are rejected, and show no URL', async () => {
   const cases: [RedisOptions, RegExp][] = [
@@ -253,33 +251,34 @@ test('redis - the permissions that the page names are enough, on a cluster and a
   const page = readFileSync(new URL('adapters/redis/README.md', ROOT_URL), 'utf8')
   const [, line = ''] = /^ACL SETUSER adoption (on .*)$/m.exec(page) ?? []
   const rules = line.split(' ')
-  assert.ok(page.includes('`+cluster|slots`') && page.includes('`+select`'))
+  assert.ok(page.includes('`+cluster|slots +cluster|info`') && page.includes('`+select`'))
   const nodes = await startRedisCluster()
   after(() => Promise.all(nodes.map(node => node.stop())))
   const [first] = nodes as [Engine]
-  const cases: [servers: Engine[], extra: string | undefined, url: string][] = [
-    [[engine as Engine], undefined, url],
-    [[engine as Engine], '+select', `${url}/3`],
-    [nodes, '+cluster|slots', first.url],
+  const access = (target: string) => ({ url: target.replace('//', '//adoption:password@') })
+  const redisOptions = { username: 'adoption', password: 'password' }
+  const client = new Cluster([{ host: '127.0.0.1', port: first.port }], {
+    redisOptions,
+    lazyConnect: true,
+  })
+  after(() => client.disconnect())
+  const cases: [servers: Engine[], extra: string[], options: RedisOptions][] = [
+    [[engine as Engine], [], access(url)],
+    [[engine as Engine], ['+select'], access(`${url}/3`)],
+    [nodes, ['+cluster|slots', '+cluster|info'], { client }],
   ]
-  for (const [servers, extra, target] of cases) {
-    const options = { url: target.replace('//', '//adoption:password@') }
-    for (const [words, works] of [
-      [rules, extra === undefined],
-      [[...rules, ...(extra ? [extra] : [])], true],
-    ] as const) {
-      for (const server of servers) await allow(server, words)
-      if (!works) {
-        assert.match((await failure(options)).message, /allow .*\+(select|cluster\|slots)/)
-        continue
-      }
-      const limits = await redisRateLimits(options)
-      for (let n = 0; n < 20; n++) await limits.consume(`key ${n}`, PLANS.free, T0)
-      await limits.ping()
-      assert.equal((await limits.dump()).length, 20)
-      await limits.reset()
-      await limits.close()
+  for (const [servers, extra, options] of cases) {
+    if (extra[0] === '+select') {
+      for (const server of servers) await allow(server, rules)
+      assert.match((await failure(options)).message, /allow .*\+select/)
     }
+    for (const server of servers) await allow(server, [...rules, ...extra])
+    const limits = await redisRateLimits(options)
+    for (let n = 0; n < 20; n++) await limits.consume(`key ${n}`, PLANS.free, T0)
+    await limits.ping()
+    assert.equal((await limits.dump()).length, 20)
+    await limits.reset()
+    await limits.close()
   }
 
   async function allow({ url }: Engine, words: readonly string[]): Promise<void> {
@@ -330,7 +329,7 @@ async function consumer() {
 
 async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
   const limits = await redisRateLimits({
-    url,
+    ...(options.client ? {} : { url }),
     prefix: `${prefixes++}:`,
     connectTimeoutMs: 60_000,
     ...options,
