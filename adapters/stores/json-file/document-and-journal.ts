@@ -46,6 +46,9 @@ export function createFiles(parts: FileParts): Files {
     async append(lines) {
       await settle()
       refuseUnusable()
+      if (journal.length === 0) {
+        await write(() => content.writeWithJournal(document.data, journal.begin))
+      }
       await change(() => journal.append(lines, content.id as string), journal.undo)
     },
     async compact(when) {
@@ -103,9 +106,10 @@ export function createFiles(parts: FileParts): Files {
   /** A document that was replaced by a call that failed is written again, without its journal. */
   async function write(save: () => Promise<void>): Promise<void> {
     const before = content.id
+    const isCompacting = journal.length > 0
     await change(save, async () => {
-      if (content.id === before) return
-      await document.write()
+      if (content.id !== before) await document.write()
+      else if (isCompacting) return
       await journal.remove()
     })
   }

@@ -18,8 +18,16 @@ import { parseDocument } from './parse-document.js'
 export interface DocumentFile extends Adapter<PetIndex> {
   /** The CRC-32 of the file, which a journal repeats; undefined while there is no file. */
   readonly id: string | undefined
+  /** Whether the file that was read has a journal, without which animals are missing. */
+  readonly hasJournal: boolean
   /** In bytes. */
   readonly length: number
+  /**
+   * The same as `write` for a document that has a journal.
+   *
+   * @param begin makes an empty journal durable for the document with this id, before that is there
+   */
+  writeWithJournal(index: PetIndex, begin: (id: string) => Promise<void>): Promise<void>
   /** Whether the path still has the file that was last read or written, unchanged. */
   isInPlace(): boolean
 }
@@ -33,10 +41,14 @@ export function documentFile(
 ): DocumentFile {
   let known: FileStats | undefined
   let id: string | undefined
+  let hasJournal = false
 
   return {
     get id() {
       return id
+    },
+    get hasJournal() {
+      return hasJournal
     },
     get length() {
       return Number(known?.size ?? 0n)
@@ -51,18 +63,25 @@ export function documentFile(
       const bytes = await disk.readFile(path)
       known = stats
       id = digits(crc32(bytes))
-      const index = parse(path, bytes)
+      const parsed = parse(path, bytes)
+      hasJournal = parsed.journal === true
       if (!isIntact(bytes)) report(new JsonFileError(path, CHANGED))
-      return index
+      return parsed.index
     },
-    async write(index) {
-      lock.check()
-      let next = ''
-      const content = () => sealed(index, checksum => (next = checksum))
-      known = await replaceFile(disk, path, { temporary: join(lock.folder, 'document'), content })
-      id = next
-      await syncFolder(disk, path)
-    },
+    write: index => write(index),
+    writeWithJournal: write,
+  }
+
+  async function write(index: PetIndex, begin?: (id: string) => Promise<void>): Promise<void> {
+    lock.check()
+    let next = ''
+    known = await replaceFile(disk, path, {
+      temporary: join(lock.folder, 'document'),
+      content: () => sealed(index, begin !== undefined, checksum => (next = checksum)),
+      beforeRename: async () => begin?.(next),
+    })
+    id = next
+    await syncFolder(disk, path)
   }
 
   function found(): FileStats | undefined {
@@ -79,12 +98,13 @@ function digits(sum: number): string {
   return sum.toString(16).padStart(8, '0')
 }
 
-function parse(path: string, bytes: Buffer): PetIndex {
+function parse(path: string, bytes: Buffer) {
   if (bytes.length === 0) {
     throw new JsonFileError(path, 'is empty; remove it to start without animals')
   }
   try {
-    return createPetIndex(parseDocument(decodeUtf8(bytes)))
+    const { journal, ...snapshot } = parseDocument(decodeUtf8(bytes))
+    return { index: createPetIndex(snapshot), journal }
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
     throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })
@@ -108,7 +128,11 @@ const CHANGED =
  *
  * @param end receives the checksum of all bytes
  */
-function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Buffer> {
+function* sealed(
+  index: PetIndex,
+  hasJournal: boolean,
+  end: (checksum: string) => void,
+): Generator<Buffer> {
   let sum = 0
   let text = ''
   for (const next of textsOf(index)) {
@@ -117,7 +141,7 @@ function* sealed(index: PetIndex, end: (checksum: string) => void): Generator<Bu
     yield add(text)
     text = ''
   }
-  yield add(text)
+  yield add(hasJournal ? `${text},"journal":true` : text)
   yield add(`,"crc32":"${digits(sum)}"}\n`)
   end(digits(sum))
 

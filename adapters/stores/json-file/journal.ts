@@ -5,10 +5,12 @@ import { ifPresent, isSameFile, keepOwner, syncFolder } from '../kit/durable-fil
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** Batches that the document lacks. The file exists only while it holds any. */
+/** Batches that the document lacks, after one without lines that says whose journal it is. */
 export interface Journal {
-  /** How much is durable, in bytes. */
+  /** How much is durable, in bytes; 0 while there is no file. */
   readonly length: number
+  /** Creates the file for a document. When it rejects, `remove` is due. */
+  begin(documentId: string): Promise<void>
   /** Resolves when the lines are durable. When it rejects, `undo` is due. */
   append(lines: string, documentId: string): Promise<void>
   /** Whether a restart would find all batches at the path. */
@@ -32,53 +34,57 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     get length() {
       return length
     },
+    async begin(documentId) {
+      lock.check()
+      if (disk.existsSync(path)) {
+        throw new JsonFileError(path, 'was put there by another program; move it away')
+      }
+      const prepared = join(lock.folder, 'journal')
+      file = await disk.open(prepared, 'w')
+      await keepOwner(disk, file, document)
+      const batch = encodeBatch('', documentId)
+      write(file, batch)
+      await disk.fsync(file)
+      isOurs = true
+      await disk.rename(prepared, path)
+      opened = await disk.fstat(file, { bigint: true })
+      await syncFolder(disk, path)
+      length = batch.length
+    },
     async append(lines, documentId) {
       const batch = encodeBatch(lines, documentId)
       lock.check()
-      const isNew = file === undefined
-      file ??= await create()
-      for (let done = 0; done < batch.length; ) {
-        done += disk.writeSync(file, batch, done, batch.length - done, length + done)
-      }
-      await disk.fdatasync(file)
-      if (isNew) await syncFolder(disk, path)
+      const own = file as number
+      write(own, batch)
+      await disk.fdatasync(own)
       // A process that took over meanwhile may not have read this batch.
       lock.check()
       if (!isInPlace()) throw new JsonFileError(path, 'was moved, replaced or cut')
       length += batch.length
     },
-    isInPlace,
+    isInPlace: () => isInPlace(),
     async undo() {
-      if (length === 0) return remove()
-      if (file === undefined) return
-      await disk.ftruncate(file, length)
-      await disk.fsync(file)
+      await disk.ftruncate(file as number, length)
+      await disk.fsync(file as number)
     },
     remove,
     close,
   }
 
-  function isInPlace(): boolean {
+  function isInPlace(least = length): boolean {
     if (opened === undefined) return true
     const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found !== undefined && isSameFile(found, opened) && found.size >= BigInt(length)
+    return found !== undefined && isSameFile(found, opened) && found.size >= BigInt(least)
   }
 
-  async function create(): Promise<number> {
-    if (disk.existsSync(path)) {
-      throw new JsonFileError(path, 'was put there by another program; move it away')
+  function write(file: number, batch: Buffer): void {
+    for (let done = 0; done < batch.length; ) {
+      done += disk.writeSync(file, batch, done, batch.length - done, length + done)
     }
-    const prepared = join(lock.folder, 'journal')
-    file = await disk.open(prepared, 'w')
-    await keepOwner(disk, file, document)
-    isOurs = true
-    await disk.rename(prepared, path)
-    opened = await disk.fstat(file, { bigint: true })
-    return file
   }
 
   async function remove(): Promise<void> {
-    if (isOurs && isInPlace()) {
+    if (isOurs && isInPlace(0)) {
       // From now on a missing file is expected.
       opened = undefined
       await removeJournal(disk, path, lock)
@@ -120,7 +126,7 @@ export function checksumOf(bytes: Buffer): string {
   return crc32(bytes).toString(16).padStart(8, '0')
 }
 
-export const HEADER_START = '{"crc32":"'
+const HEADER_START = '{"crc32":"'
 export const HEADER =
-  /^\{"crc32":"([0-9a-f]{8})","bytes":([1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
+  /^\{"crc32":"([0-9a-f]{8})","bytes":(0|[1-9]\d*),"document":"([0-9a-f]{8})"\} *\n$/
 export const HEADER_LENGTH = 72

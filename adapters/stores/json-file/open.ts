@@ -10,7 +10,7 @@ import {
 } from '../../../src/lib/check-options.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
-import { MOUNTED, realPathOf, refuseUnusable, syncFolder } from '../kit/durable-files.js'
+import { MOUNTED, refuseUnusable, storePathOf, syncFolder } from '../kit/durable-files.js'
 import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
 import { documentFile } from './document.js'
 import { createJournal, removeJournal } from './journal.js'
@@ -106,7 +106,7 @@ async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFi
   // All state is lowdb's data: one index, read and written by our own adapter.
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
-  const left = await readJournal(disk, journalOf(path), path, content.id, document.data)
+  const left = await readJournal(disk, journalOf(path), path, content, document.data)
   return { content, document, ...left }
 }
 
@@ -124,7 +124,7 @@ async function locked<T>(
   const refuse = (reason: string, options?: ErrorOptions) =>
     new JsonFileError(path, reason, options)
   try {
-    const real = await realPathOf(disk, path, refuse)
+    const real = await storePathOf(disk, path, journalOf(''), refuse)
     const lock = await takeLock(disk, real)
     try {
       await refuseUnusable(disk, real, refuse)

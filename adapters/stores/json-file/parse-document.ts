@@ -4,21 +4,26 @@ import { type Pet, petSchema } from '../../../src/pets/schema.js'
 import { usedKeySchema } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 
+/** All animals of a document, or all but those of the journal that it had when it was written. */
+export interface ParsedDocument extends PetSnapshot {
+  readonly journal?: true | undefined
+}
+
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
  * save would lose them, and so is a name that an object has twice with different values.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
-export function parseDocument(text: string): PetSnapshot {
+export function parseDocument(text: string): ParsedDocument {
   const { value, duplicate } = parse(text)
   const parsed = documentSchema.safeParse(value, { reportInput: true })
   if (!parsed.success) throw new Error(describe(parsed.error.issues[0] as z.core.$ZodIssue))
-  const { pets, nextId, idempotencyKeys } = parsed.data
+  const { pets, nextId, idempotencyKeys, journal } = parsed.data
   checkIds(text, pets, nextId)
   if (duplicate) throw new Error(`\`${duplicate.name}\` appears twice, at ${duplicate.place}`)
   const next = nextId ?? pets.reduce((next, { id }) => Math.max(next, id + 1), 1)
-  return { pets, nextId: next, idempotencyKeys }
+  return { pets, nextId: next, idempotencyKeys, journal }
 }
 
 function parse(text: string): ReturnType<typeof parseFindingDuplicate> {
@@ -61,6 +66,7 @@ const documentSchema = z.strictObject(
     pets: z.array(storedPetSchema, 'must be an array'),
     nextId: z.optional(petSchema.shape.id),
     idempotencyKeys: z.optional(z.array(storedKeySchema, 'must be an array')),
+    journal: z.optional(z.literal(true, 'must be true')),
     crc32: z.optional(z.string('must be a string')),
   },
   'must be an object',

@@ -6,7 +6,8 @@ import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { Disk } from '../kit/disk.js'
 import { ifPresent } from '../kit/durable-files.js'
 import type { PetIndex } from '../kit/pet-index.js'
-import { checksumOf, HEADER, HEADER_LENGTH, HEADER_START } from './journal.js'
+import type { DocumentFile } from './document.js'
+import { checksumOf, HEADER, HEADER_LENGTH } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { storedKeySchema, storedPetSchema } from './parse-document.js'
 
@@ -21,17 +22,20 @@ export interface Left {
  * Adds the animals of a journal to those of its document. A journal whose animals the document has
  * already, as after a crash at the end of a compaction, adds nothing.
  *
- * @param id of the document; undefined if there is none
  * @throws JsonFileError for a journal that is damaged, or was not written for this document
  */
 export async function readJournal(
   disk: Disk,
   path: string,
   document: string,
-  id: string | undefined,
+  { id, hasJournal }: Pick<DocumentFile, 'id' | 'hasJournal'>,
   index: PetIndex,
 ): Promise<Left> {
   const bytes = await ifPresent(disk.readFile(path))
+  if (hasJournal && !bytes?.length) {
+    const fix = 'copy both files, or remove `journal` from the document to lose them'
+    throw new JsonFileError(document, `lacks ${path}, which has its last animals; ${fix}`)
+  }
   if (!bytes) return { hasJournal: false }
   const { batches, unfinished } = batchesOf(path, bytes)
   if (batches.every(({ documentId }) => documentId === id)) {
@@ -39,7 +43,10 @@ export async function readJournal(
   } else if (id === undefined) {
     const loss = `put it back, or remove ${path} to start without its animals`
     throw new JsonFileError(document, `is missing, but ${path} has its last animals; ${loss}`)
-  } else if (!batches.every(({ entries }) => entries.every(({ pet }) => has(index, pet)))) {
+  } else if (
+    hasJournal ||
+    !batches.every(({ entries }) => entries.every(({ pet }) => has(index, pet)))
+  ) {
     const fix =
       'put back the document that it belongs to, or remove the journal to lose its animals'
     throw new JsonFileError(document, `is not the document that ${path} was written for; ${fix}`)
@@ -91,8 +98,9 @@ function batchesOf(path: string, bytes: Buffer) {
     if (!entries || !isIntact) {
       const end = bytes.subarray(position)
       const isLast = !lines || end.length === HEADER_LENGTH + lines.length
-      // A power cut may leave any part of the last batch, but no other animals in place of it.
-      if (isLast && !entries && !isIntact && !isFollowed(end)) {
+      // A power cut may leave any part of the last batch, but no other animals in place of it. The first one
+      // was durable before the document had a journal.
+      if (isLast && !entries && !isIntact && position > 0 && !isFollowed(end)) {
         return { batches, unfinished: end.length }
       }
       throw new JsonFileError(path, `is damaged: line ${line} does not begin an intact batch`)
@@ -115,12 +123,10 @@ function batchAt(bytes: Buffer, position: number) {
   return { documentId, lines, isIntact: lines !== undefined && checksumOf(lines) === checksum }
 }
 
-/** Whether an intact batch follows, which was written after this one was durable. */
+/** Whether the header of another batch follows, which was written after this one was durable. */
 function isFollowed(end: Buffer): boolean {
-  for (let at = end.indexOf(HEADER_START, 1); at > 0; at = end.indexOf(HEADER_START, at + 1)) {
-    if (batchAt(end, at).isIntact) return true
-  }
-  return false
+  // In an animal, these quotes are escaped.
+  return end.includes(',"document":"', HEADER_LENGTH)
 }
 
 /** Undefined for anything but animals. */
@@ -128,6 +134,7 @@ function parseLines(lines: Buffer): readonly Entry[] | undefined {
   const entries: Entry[] = []
   try {
     const text = decodeUtf8(lines)
+    if (text === '') return entries
     if (!text.endsWith('\n')) return undefined
     for (const line of text.slice(0, -1).split('\n')) {
       const value = parseJson(line) as object

@@ -30,6 +30,25 @@ export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse):
   throw refuse(`cannot be created: ${missing}`)
 }
 
+/**
+ * The real path of a file that has a journal beside it.
+ *
+ * @param end of the journal's name
+ * @throws what `refuse` makes when there can be no such file, or a link hides the journal
+ */
+export async function storePathOf(
+  disk: FileCalls,
+  path: string,
+  end: string,
+  refuse: Refuse,
+): Promise<string> {
+  const real = await realPathOf(disk, path, refuse)
+  const journal = await ifPresent(disk.realpath(path + end))
+  if (journal === undefined || journal === real + end) return real
+  const fix = 'move that beside the file, or remove it to lose its animals'
+  throw refuse(`is a link to ${real}, but ${path}${end} is beside the link; ${fix}`)
+}
+
 /** @throws what `refuse` makes when an existing file cannot be read, written and replaced */
 export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refuse): Promise<void> {
   const stats = await ifPresent(disk.stat(real, { bigint: true }))

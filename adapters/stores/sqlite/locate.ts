@@ -5,8 +5,8 @@ import {
   isSameFile,
   MOUNTED,
   MOVED,
-  realPathOf,
   refuseUnusable,
+  storePathOf,
 } from '../kit/durable-files.js'
 import { SqliteError } from './failures.js'
 
@@ -21,7 +21,7 @@ export async function locate(path: string): Promise<string> {
   if (path === '' || path === ':memory:') {
     throw refuse('is not a file; for animals in memory use memoryStorage()')
   }
-  const real = await realPathOf(CALLS, path, refuse)
+  const real = await storePathOf(CALLS, path, '-wal', refuse)
   await refuseUnusable(CALLS, real, refuse)
   // The WAL would be in another file system than the database.
   if (deviceOf(real) !== deviceOf(dirname(real))) throw refuse(MOUNTED)

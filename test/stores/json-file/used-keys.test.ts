@@ -31,7 +31,7 @@ test('json file keys - the page shows journal and document as they are written',
   const plain = await opened()
   await plain.storage.insert({ ...REX, categoryId: 7 })
   const lines = fs.readFileSync(`${plain.path}.journal`, 'utf8')
-  assertPrinted(lines.replace(/ +$/m, ''), journal)
+  assertPrinted(lines.replace(/ +$/gm, ''), journal)
   await plain.storage.close()
   const keyed = await opened()
   const key = { ...once('8e03978e'), fingerprint: '5f0c', expiresAt: 1_893_542_400_000 }

@@ -88,6 +88,16 @@ test('sqlite - a WAL without its database is refused, and kept', async () => {
   }
 })
 
+test('sqlite - a link that replaced the database does not hide the WAL beside it', async () => {
+  const moved = await filled(1)
+  const path = newPath()
+  fs.symlinkSync(moved, path)
+  fs.writeFileSync(`${path}-wal`, 'the last animals')
+  const fix = 'move that beside the file, or remove it to lose its animals'
+  await refuses(path, `is a link to ${moved}, but ${path}-wal is beside the link; ${fix}`)
+  assert.equal(fs.readFileSync(`${path}-wal`, 'utf8'), 'the last animals')
+})
+
 test('sqlite - an empty file becomes a database', async () => {
   const path = newPath()
   fs.writeFileSync(path, '')
