@@ -1,48 +1,97 @@
 /**
- * `npm run mutate -- [--seed n] [--count n] [--steps n] [--executed] [room…]`: draws small changes from the code of
- * the build, such as a comparison the other way round, and prints what notices each: the tests of its room, the
- * simulation, or neither. What neither notices is a test that is missing, or code that nobody needs. With `--executed`,
- * it draws only from code that a world executes.
+ * `npm run mutate -- [--seed n] [--count n] [--steps n] [room…]`: draws small changes from the code that the simulation
+ * executes, such as a comparison the other way round, and prints what notices each: the simulation, and the tests of
+ * its room. What neither notices is a test that is missing, or code that nobody needs.
+ *
+ * `npm run mutate -- --kept`: plants the defects of `KEPT` instead, and fails if the simulation misses one.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
 import { parse } from 'acorn'
 import { ancestor } from 'acorn-walk'
 import { createRandom } from '../../dist/test/crash/random.js'
-import { worldOf } from '../../dist/test/simulate/worlds.js'
-import { copyBuild, node, planted, simulated } from './plant.mjs'
 
-/** Each with the tests that are its own, and the worlds of the simulation that have it. */
+/** Each with its own tests. */
 const ROOMS = {
-  'src/limits': ['limits', 'file'],
-  'src/pets': ['pets', 'file'],
-  'src/protocol': ['protocol', 'file'],
-  'adapters/http': ['http', 'file'],
-  'adapters/stores/json-file': ['stores/json-file', 'file'],
-  'adapters/stores/kit': ['stores/kit', 'file', 'sqlite'],
-  'adapters/stores/sqlite': ['stores/sqlite', 'sqlite'],
-  'adapters/client': ['client', 'file'],
-  'adapters/verdict': ['verdict', 'file', 'double'],
-  'adapters/verdict/log': ['verdict/log', 'file', 'double'],
-  'adapters/verdict/judge': ['verdict/judge', 'file'],
-  'adapters/test-double': ['test-double', 'double'],
+  'src/lib': 'lib',
+  'src/limits': 'limits',
+  'src/pets': 'pets',
+  'src/protocol': 'protocol',
+  'adapters/client': 'client',
+  'adapters/http': 'http',
+  'adapters/stores/json-file': 'stores/json-file',
+  'adapters/stores/kit': 'stores/kit',
 }
 
-const SWAPPED = {
-  '<': '<=',
-  '<=': '<',
-  '>': '>=',
-  '>=': '>',
-  '===': '!==',
-  '!==': '===',
-  '+': '-',
-  '-': '+',
-  '&&': '||',
-  '||': '&&',
-  '??': '&&',
+/** Defects that the simulation has to find: file, code that stands in it once, and what replaces that. */
+const KEPT = {
+  'the journal is not synced': [
+    'adapters/stores/json-file/journal.js',
+    'await disk.fdatasync(file);',
+    '',
+  ],
+  'a failed batch stays in the journal': [
+    'adapters/stores/json-file/journal.js',
+    'await disk.ftruncate(file, length);',
+    '',
+  ],
+  'the document is written in place': [
+    'adapters/stores/json-file/document.js',
+    "temporary: join(lock.folder, 'document')",
+    'temporary: path',
+  ],
+  'unfinished files of a dead process stay': [
+    'adapters/stores/json-file/lock.js',
+    'await disk.unlink(join(folder, name));',
+    '{}',
+  ],
+  'the lock of a living process is taken over': [
+    'adapters/stores/json-file/lock.js',
+    'await isAlive(disk, owner)',
+    'false',
+  ],
+  'a server that closes drops the requests that it has taken': [
+    'adapters/http/sockets.js',
+    'whenIdle(() => ending || socket.destroy());',
+    'socket.destroy();',
+  ],
+  'a page begins with the last animal of the page before': [
+    'adapters/stores/kit/pet-index.js',
+    'pets.slice(start, start + limit)',
+    'pets.slice(Math.max(0, start - 1), start - 1 + limit)',
+  ],
+  'the client repeats creates without a key': [
+    'adapters/client/client.js',
+    "method === 'GET' ||",
+    'true ||',
+  ],
 }
+
+const OPPOSITES = ['< <=', '> >=', '=== !==', '+ -', '&& ||'].map(pair => pair.split(' '))
+const SWAPPED = Object.fromEntries([
+  ['??', '&&'],
+  ...OPPOSITES.flatMap(([one, other]) => [
+    [one, other],
+    [other, one],
+  ]),
+])
+
+/** In MB, of which a sound program needs a tenth. */
+const MOST_MEMORY = 1_500
+/** In ms. */
+const LONGEST_RUN = 300_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -50,98 +99,118 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '20' },
     steps: { type: 'string', default: '50000' },
-    executed: { type: 'boolean', default: false },
+    kept: { type: 'boolean', default: false },
   },
 })
-const worldsOf = room => ROOMS[room].slice(1)
-const missingOf = room =>
-  worldsOf(room)
-    .map(world => worldOf(world).missing)
-    .find(Boolean)
-const rooms =
-  positionals.length > 0 ? positionals : Object.keys(ROOMS).filter(room => !missingOf(room))
-const unknown = rooms.find(room => !(room in ROOMS))
+const unknown = positionals.find(room => !(room in ROOMS))
 if (unknown) {
   console.error(`Unknown room ${unknown}; expected one of ${Object.keys(ROOMS).join(', ')}`)
   process.exit(2)
 }
-// A world that cannot run would seem to notice every change.
-const missing = rooms.map(missingOf).find(Boolean)
-if (missing) {
-  console.error(`A world of these rooms cannot run: ${missing}`)
-  process.exit(2)
-}
-const random = createRandom(Number(values.seed))
 const folder = copyBuild()
-const isExecuted = values.executed ? await executed() : () => true
-const found = { tests: 0, simulation: 0, both: 0, neither: 0 }
-console.log('| mutant | found by |\n|---|---|')
-for (let count = 0; count < Number(values.count); count++) {
-  const room = rooms[random(rooms.length)]
-  const mutant = drawn(room)
-  const by = await planted(
-    folder,
-    mutant.file,
-    () => mutant.code,
-    () => findersOf(room),
-  )
-  found[by]++
-  console.log(`| ${mutant.name} | ${by} |`)
+const alone = await simulated()
+if (alone) throw new Error(`Without a mutant, the simulation finds ${alone}`)
+const mutants = values.kept ? Object.entries(KEPT).map(keptMutant) : await drawnMutants()
+console.log('| mutant | simulation | tests |\n|---|---|---|')
+for (const { name, room, file, code } of mutants) {
+  const path = join(folder, 'dist', file)
+  const before = readFileSync(path, 'utf8')
+  writeFileSync(path, code)
+  const found = await simulated()
+  const isTested = room && (await node(['test/run.mjs', ROOMS[room]])).code !== 0
+  writeFileSync(path, before)
+  console.log(`| ${name} | ${found ?? '–'} | ${isTested ? 'yes' : '–'} |`)
+  if (values.kept && !found) process.exitCode = 1
 }
-console.log(
-  `\n${Object.entries(found)
-    .map(([by, count]) => `${by}: ${count}`)
-    .join(', ')}`,
-)
 
-/** Tells whether a world executes a place of a file, by V8's coverage. What runs on import does not count. */
+/** It is removed when the process ends. */
+function copyBuild() {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const copy = mkdtempSync(join(tmpdir(), 'adoption-mutants-'))
+  process.on('exit', () => rmSync(copy, { recursive: true, force: true }))
+  for (const part of ['dist', 'test', 'adapters', 'src', 'package.json', 'README.md']) {
+    const filter = path => !path.includes('node_modules')
+    cpSync(join(root, part), join(copy, part), { recursive: true, filter })
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  return copy
+}
+
+/** The invariant that a run of the simulation finds broken, and after how many events; undefined if it finds nothing. */
+async function simulated(env = {}) {
+  const program = [`--max-old-space-size=${MOST_MEMORY}`, 'dist/test/simulate/run.js']
+  const { stdout, code, signal } = await node([...program, '--steps', values.steps], env)
+  if (code === 0) return undefined
+  const [, steps] = /: (\d+) steps in/.exec(stdout) ?? []
+  const [, invariant] = /^([a-z]+\.[a-z]+): /m.exec(stdout) ?? []
+  return invariant ? `${invariant} after ${steps}` : `ends with ${signal ?? code}`
+}
+
+async function node(args, env = {}) {
+  const options = { cwd: folder, timeout: LONGEST_RUN, killSignal: 'SIGKILL', maxBuffer: Infinity }
+  const run = promisify(execFile)(process.execPath, args, {
+    ...options,
+    env: { ...process.env, ...env },
+  })
+  const { stdout, code = 0, signal } = await run.catch(error => error)
+  return { stdout, code, signal }
+}
+
+function keptMutant([name, [file, from, to]]) {
+  const code = readFileSync(join(folder, 'dist', file), 'utf8')
+  const places = code.split(from).length - 1
+  if (places !== 1) throw new Error(`${name}: its code stands ${places} times in ${file}`)
+  return { name, file, code: code.replace(from, () => to) }
+}
+
+/** As many from each room. */
+async function drawnMutants() {
+  const isExecuted = await executed()
+  const random = createRandom(Number(values.seed))
+  const rooms = positionals.length > 0 ? positionals : Object.keys(ROOMS)
+  const changes = new Map(rooms.map(room => [room, filesOf(room).flatMap(changesOf)]))
+  return Array.from({ length: Number(values.count) }, (_, at) => {
+    const room = rooms[at % rooms.length]
+    const all = changes.get(room)
+    const [{ file, start, end, to }] = all.splice(random(all.length), 1)
+    const code = readFileSync(join(folder, 'dist', file), 'utf8')
+    const line = code.slice(0, start).split('\n').length
+    const name = `${file}:${line} \`${oneLine(code.slice(start, end))}\` → \`${oneLine(to)}\``
+    return { name, room, file, code: code.slice(0, start) + to + code.slice(end) }
+  })
+
+  function filesOf(room) {
+    return readdirSync(join(folder, 'dist', room), { recursive: true })
+      .filter(file => file.endsWith('.js'))
+      .toSorted()
+      .map(file => join(room, file))
+  }
+
+  function changesOf(file) {
+    const code = readFileSync(join(folder, 'dist', file), 'utf8')
+    const isMet = isExecuted(file)
+    return changesIn(code).flatMap(change => (isMet(change.start) ? [{ file, ...change }] : []))
+  }
+}
+
+/** Tells whether the simulation executes a place of a file, by V8's coverage. What runs on import does not count. */
 async function executed() {
   const counts = join(folder, 'counts')
-  process.env.NODE_V8_COVERAGE = counts
-  for (const world of new Set(rooms.flatMap(worldsOf))) await simulated(folder, 1, 100_000, world)
-  delete process.env.NODE_V8_COVERAGE
-  const scripts = readdirSync(counts).flatMap(
-    name => JSON.parse(readFileSync(join(counts, name), 'utf8')).result,
-  )
-  return (file, place) => {
+  await simulated({ NODE_V8_COVERAGE: counts })
+  const [name] = readdirSync(counts)
+  const { result } = JSON.parse(readFileSync(join(counts, name), 'utf8'))
+  return file => {
     const { href } = pathToFileURL(join(folder, 'dist', file))
-    return scripts.some(({ url, functions }) => {
-      // The first one is the module.
-      const ranges = url === href ? functions.slice(1).flatMap(({ ranges }) => ranges) : []
-      const around = ranges.filter(one => one.startOffset <= place && place < one.endOffset)
-      const length = ({ startOffset, endOffset }) => endOffset - startOffset
-      return around.toSorted((one, other) => length(one) - length(other))[0]?.count > 0
-    })
+    // The first one is the module.
+    const functions = result.find(({ url }) => url === href)?.functions.slice(1) ?? []
+    const ranges = functions.flatMap(({ ranges }) => ranges)
+    const length = ({ startOffset, endOffset }) => endOffset - startOffset
+    const inner = ranges.toSorted((one, other) => length(one) - length(other))
+    return place => inner.find(one => one.startOffset <= place && place < one.endOffset)?.count > 0
   }
 }
 
-async function findersOf(room) {
-  const byTests = (await node(folder, ['test/run.mjs', ROOMS[room][0]])).code !== 0
-  const bySimulation = await simulated(folder, 1, Number(values.steps), ...worldsOf(room))
-  if (byTests && bySimulation) return 'both'
-  if (byTests) return 'tests'
-  return bySimulation ? 'simulation' : 'neither'
-}
-
-/** One change in one file of the room. */
-function drawn(room) {
-  const files = readdirSync(join(folder, 'dist', room), { recursive: true }).filter(file =>
-    file.endsWith('.js'),
-  )
-  for (;;) {
-    const file = join(room, files[random(files.length)])
-    const code = readFileSync(join(folder, 'dist', file), 'utf8')
-    const changes = changesOf(code).filter(({ start }) => isExecuted(file, start))
-    if (changes.length === 0) continue
-    const { start, end, to } = changes[random(changes.length)]
-    const line = code.slice(0, start).split('\n').length
-    const from = code.slice(start, end)
-    const shown = `${file}:${line} \`${oneLine(from)}\` → \`${oneLine(to)}\``
-    return { file, name: shown, code: code.slice(0, start) + to + code.slice(end) }
-  }
-}
-
-function changesOf(code) {
+function changesIn(code) {
   const changes = []
   const text = ({ start, end }) => code.slice(start, end)
   const add = ({ start, end }, to) => changes.push({ start, end, to })
