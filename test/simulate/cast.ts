@@ -3,15 +3,14 @@ import type { RuleId } from '../../adapters/verdict/rules/index.js'
 import { BASE_URL } from './actors/actor.js'
 import { ACTORS } from './actors/index.js'
 import { petOf } from './actors/pet-of.js'
-import type { Stage } from './engine.js'
-import { compareVerdicts, createLog, type Log } from './judged.js'
+import { createLog } from './log.js'
 import { watchManners } from './manners.js'
 import type { Network, Watcher } from './network.js'
 import { choicesOf } from './random.js'
 import type { ActorSetting, CallPlan } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
+import type { Stage } from './stage.js'
 import { ensure, Violation } from './violation.js'
-import { ensureChecked } from './wrong-input.js'
 
 export interface CastOptions extends Stage {
   readonly network: Network
@@ -23,7 +22,7 @@ export interface CastOptions extends Stage {
 
 /** Everybody who takes part. */
 export function createCast(options: CastOptions) {
-  const { seed, setting, scheduler, network, model, addKey, note, trace, fail } = options
+  const { seed, setting, scheduler, network, model, addKey, trace, fail } = options
   const { hasClockSteps } = options
   const keys = new Map(
     setting.actors.map(({ name, keys, expiresIn }) => [
@@ -71,13 +70,13 @@ export function createCast(options: CastOptions) {
     const log = createLog(clock)
     const watchers = known.isPolite ? [watchManners(actor, options), log] : [log]
     const fetch = network.fetchFor(actor, reporting(watchers, fail))
-    const isJudged = !hasClockSteps && (known.isPolite || known.isJudged)
+    const isJudged = !hasClockSteps && known.isPolite
     const choices = choicesOf(seed, 'actor', name)
     return known.create({
       setting: actor,
       hasIdempotency: setting.idempotencyMs !== null,
       options: setting.options,
-      fetch: isJudged ? judged(actor, known.isPolite === true, fetch, log, clock) : fetch,
+      fetch: isJudged ? judged(name, fetch, clock) : fetch,
       sent: log.requests,
       clock: () => Math.floor(clock()),
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
@@ -89,25 +88,15 @@ export function createCast(options: CastOptions) {
   }
 
   /** Where the clock of the server is right, as Reset says nothing otherwise. */
-  function judged(
-    { name }: ActorSetting,
-    isPolite: boolean,
-    fetch: Fetch,
-    log: Log,
-    clock: () => number,
-  ) {
+  function judged(name: string, fetch: Fetch, clock: () => number): Fetch {
     const { pagination } = setting.options
     const given = {
       ...{ baseUrl: BASE_URL, clients: 1, allow: ALLOWED, clock },
       ...(pagination && { pagination }),
     }
     const judging = judge(fetch, given)
-    const choices = choicesOf(seed, 'wrong judge', name)
-    ensureChecked(options => judge(fetch, options), given, choices).catch(fail)
     verdicts.push(() => {
-      const report = judging.report()
-      if (log.isOneByOne()) compareVerdicts(name, judging, report, log.requests, pagination, note)
-      if (!isPolite) return
+      const { findings } = judging.report()
       // A call after one that gave up on a server that is down looks like its next attempt.
       const isNewCall = ({ rule, evidence }: Finding) =>
         rule === 'retry-after.early' &&
@@ -116,7 +105,7 @@ export function createCast(options: CastOptions) {
       // Others may have had a part in a ban: those with another key of the customer, or the network.
       const isUnjust = (one: Finding) =>
         !one.allowed && one.rule !== 'ban.risked' && !isNewCall(one)
-      const unjust = report.findings.filter(isUnjust).map(({ rule, seen }) => `${rule}: ${seen}`)
+      const unjust = findings.filter(isUnjust).map(({ rule, seen }) => `${rule}: ${seen}`)
       ensure(unjust.length === 0, 'verdict.just', () => `${name}: ${unjust.join('; ')}`)
     })
     return judging.fetch
@@ -153,7 +142,7 @@ type Fetch = typeof globalThis.fetch
  * Anybody may break these. The host may remove a key while a request is on its way; and calls that give up
  * on a server that is down, one after the other, look like retries at one pace.
  */
-export const ALLOWED: readonly RuleId[] = [
+const ALLOWED: readonly RuleId[] = [
   'deprecated.called',
   'name.unknown',
   'key.refused',

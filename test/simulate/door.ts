@@ -18,8 +18,8 @@ export interface Door {
 export interface DoorOptions {
   readonly seed: string
   readonly scheduler: Scheduler
-  /** Called with each request when the store is, which it calls at once. */
-  readonly decide: <T>(request: WireRequest, answer: () => Promise<T>) => Promise<T>
+  /** Called with each request just before the store is. */
+  readonly arrives: (request: WireRequest) => void
   readonly fail: (error: unknown) => void
 }
 
@@ -33,12 +33,12 @@ export async function createDoor(
   // It is read before the first wait.
   const fetchHandler = toFetchHandler(store, { client: () => client })
   return {
-    answer: request =>
-      options.decide(request, () => {
-        if (kind !== 'fetch' && !request.isCut) return readAnswer(store, request)
-        client = request.address
-        return readResponse(fetchHandler(toRequest(request)))
-      }),
+    async answer(request) {
+      options.arrives(request)
+      if (kind !== 'fetch' && !request.isCut) return readAnswer(store, request)
+      client = request.address
+      return readResponse(fetchHandler(toRequest(request)))
+    },
     close: async () => {},
     destroy() {},
   }

@@ -4,22 +4,21 @@ import {
   jsonFileStorage,
 } from '../../adapters/stores/json-file/index.js'
 import type { Disk } from '../../adapters/stores/kit/disk.js'
-import { streamOf } from '../../adapters/stores/kit/pet-stream.js'
 import { memoryRateLimits } from '../../adapters/stores/memory.js'
-import { type RateLimitSnapshot, toJson } from '../../src/index.js'
+import type { RateLimitSnapshot } from '../../src/index.js'
 import { crowdOf, ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
-import type { Backend, Engine, EngineOptions } from './engine.js'
-import { choicesOf } from './random.js'
-import { remoteLimits } from './remote-limits.js'
-import { ensure, Violation } from './violation.js'
-import { ensureRefused, spoiltSnapshot } from './wrong-input.js'
+import type { Happenings, Stage } from './stage.js'
+import { Violation } from './violation.js'
 
 const FOLDER = '/data/'
 const IN_USE = /is in use by process/
 
-/** One process, a JSON file on a simulated disk, and counts in memory. */
-export async function createFileEngine(options: EngineOptions): Promise<Engine> {
+/** What one process has open. */
+export type Backend = Awaited<ReturnType<ReturnType<typeof createFileEngine>['open']>>
+
+/** A JSON file on a simulated disk, counts in memory, and what can go wrong with both. */
+export function createFileEngine(options: Stage) {
   const { seed, setting, scheduler, model, note, fail } = options
   const machine = createMachine(seed, scheduler, setting.diskMs)
   let path = `${FOLDER}pets.json`
@@ -34,23 +33,19 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
   let intruder: Promise<void> | undefined
   let refusals = 0
-  /** How often requests that were waiting for the limiter may have found everything closed. */
-  let closed = 0
   /** Nothing that a dead process has asked for is counted. */
-  let closeRemote: (() => void) | undefined
 
   return {
     ...machine,
-    processes: 1,
-    // The protection of the limiter looks at its clock now and then.
-    restMs: setting.isRemote ? 1_000 : 0,
     open,
+    /** Copies everything as the command does, while nothing is open. The copy is opened from now on. */
     async copy() {
       const next = `${FOLDER}pets-${++files}.json`
       const before = deaths
       await copyTo(next)
       if (deaths === before) path = next
     },
+    /** What lies beside the file, or is open, when a storage is closed, and should not. */
     async leftovers() {
       await intruder
       const beside = `${path.slice(FOLDER.length)}.`
@@ -63,25 +58,22 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
     },
     kill: () => ended(machine.kill),
     cutPower: () => ended(machine.cutPower),
-    failures(what) {
-      if (what === 'open') return machine.failures() + refusals
-      return closed + (what === 'read' ? 0 : machine.failures())
-    },
+    /** How often that has had a reason to fail. */
+    failures: (what: 'open' | 'create'): number =>
+      machine.failures() + (what === 'open' ? refusals : 0),
     happenings: {
       'disk-fails': ({ calls, failure }) =>
         machine.atCall(calls, 'before', () => machine.failNext(failure), failure.call),
       'second-process': ({ calls, when, call }) => machine.atCall(calls, when, intrude, call),
-    },
+    } as Partial<Happenings>,
   }
 
-  function ended(how: () => void): readonly number[] {
+  function ended(how: () => void): void {
     how()
     deaths++
-    closeRemote?.()
     kept = undefined
     held = []
     intruder = undefined
-    return [0]
   }
 
   function exit(disk: Disk): void {
@@ -160,40 +152,16 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
       const source = await openFile(path, disk)
       const target = await openFile(next, disk)
       const content = await source.dump()
-      const choices = choicesOf(seed, 'spoilt', files)
-      const spoilt = spoiltSnapshot(content, choices)
-      await ensureRefused(() => target.seed(streamOf(spoilt)))
       await target.restore(content)
       await target.close()
       await source.close()
-      await readSpoilt(Buffer.from(toJson(spoilt)), /`(pets\[\d+\]|nextId|idempotencyKeys)/)
-      const damaged = await machine.quiet().readFile(next)
-      const at = choices.below(damaged.length)
-      damaged[at] = Number(damaged[at]) ^ 1
-      await readSpoilt(damaged, /cannot be read|has changed/)
     } finally {
       exit(disk)
     }
   }
 
-  /** What an editor or a disk has spoilt is refused or reported, with what is wrong. */
-  async function readSpoilt(content: Uint8Array, reason: RegExp): Promise<void> {
-    const name = `${FOLDER}spoilt.json`
-    const disk = machine.quiet()
-    const file = await disk.open(name, 'w')
-    disk.writeSync(file, content, 0, content.length, 0)
-    await disk.close(file)
-    let told = ''
-    const onError = (error: Error) => {
-      checkText(error)
-      told = error.message
-    }
-    const storage = await jsonFileStorage(name, { disk, onError }).catch(onError)
-    await storage?.close()
-    ensure(reason.test(told), 'input.checked', () => `of a spoilt document, it says ${told}`)
-  }
-
-  async function open(): Promise<Backend> {
+  /** Opens all that a process needs. Rejects as the adapters do. */
+  async function open() {
     const before = deaths
     const disk = machine.start()
     const storage = await openFile(
@@ -205,33 +173,21 @@ export async function createFileEngine(options: EngineOptions): Promise<Engine> 
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
     )
     const rateLimits = memoryRateLimits()
-    const remote = setting.isRemote ? remoteLimits(options, `${disk.pid}`, rateLimits) : undefined
-    closeRemote = remote?.close
     const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
       storage,
-      rateLimits: remote?.rateLimits ?? rateLimits,
-      async begin({ events }) {
-        events.on('ratelimit.degraded', ({ error }) => {
-          note('counted alone')
-          remote?.degraded((error as Error).message)
-        })
+      rateLimits,
+      /** Before the process serves. */
+      async begin() {
         if (kept) await rateLimits.restore(kept)
         else model.state.limits.forget()
         kept = undefined
       },
-      admit(expected, answer) {
-        if (remote) return remote.admit(expected, answer)
-        expected.decided()
-        return answer()
-      },
-      content: async () => storage.dump(),
-      async close(keeps) {
+      /** @param keeps whether the counts are to be found again when it is opened */
+      async close(keeps: boolean) {
         ensureFewCounts(await rateLimits.dump(), setting)
         ensureFewKeys(await storage.dump(), opened.length, setting)
         const before = deaths
-        remote?.close()
-        if (remote) closed++
         try {
           await storage.close()
         } finally {

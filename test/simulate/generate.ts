@@ -17,8 +17,7 @@ import { DEFAULTS, usualBanAfter } from './scenario.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
-const SLOPPY = 'sloppy'
-const KINDS = Object.keys(ACTORS).filter(kind => kind !== SLOPPY)
+const KINDS = Object.keys(ACTORS)
 
 /**
  * A world by its name. Each has some kinds of trouble and lacks others, as all of them at once would
@@ -46,19 +45,17 @@ function settingOf(choices: Choices): Setting {
   ])
   return {
     begin,
-    actors: [...kinds, SLOPPY, SLOPPY].map((kind, at) => {
-      const isNarrow = kind === SLOPPY
-      const others = isGenerous ? GENEROUS : choices.pick([limitsOf(choices), ...PLANS])
-      const limits = isNarrow ? narrowLimitsOf(choices) : others
+    actors: kinds.map((kind, at) => {
+      const limits = isGenerous ? GENEROUS : choices.pick([limitsOf(choices), ...PLANS])
       return {
         name: `client ${at + 1}`,
         kind,
         limits,
-        used: hasPast && !isNarrow ? usageOf(choices, limits, begin) : null,
+        used: hasPast ? usageOf(choices, limits, begin) : null,
         address: choices.pick(['local', '192.0.2.7']),
         keys: kind === 'rude' && hasCrowd ? 300 : 1,
         // The limits of one whose key has expired are those of its address.
-        expiresIn: !isNarrow && choices.chance(0.3) ? choices.pick([1_000, 60_000]) : null,
+        expiresIn: choices.chance(0.3) ? choices.pick([1_000, 60_000]) : null,
         client: {
           maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
           maxQueued: choices.pick([10_000, 10_000, 2]),
@@ -86,7 +83,6 @@ function settingOf(choices: Choices): Setting {
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
-    isRemote: choices.chance(0.25),
     isCrowded: choices.chance(0.3),
   }
 }
@@ -138,13 +134,6 @@ function usageOf(choices: Choices, limits: Limits, begin: number): Usage {
     bannedUntil: choices.chance(0.5) ? 0 : 1_000 * Math.ceil(begin / 1_000) + choices.pick(BANS),
     banLevel: choices.below(6),
   }
-}
-
-/** Most rules are about limits. */
-function narrowLimitsOf(choices: Choices): Limits {
-  const perMinute = choices.pick([1, 3, 8])
-  const perDay = perMinute * choices.pick([20, 200, 2_000])
-  return { perMinute, perDay, banAfter: choices.pick([4, 5, 10]) }
 }
 
 const KEPT_STATUSES = ['available', 'pending', 'sold', null] as const
@@ -311,8 +300,7 @@ function stepOf(choices: Choices): number {
 }
 
 function callOf(choices: Choices, { actors }: Setting, next: () => PetPlan): object {
-  const isSloppy = choices.chance(0.25)
-  const actor = choices.pick(actors.filter(({ kind }) => (kind === SLOPPY) === isSloppy)).name
+  const actor = choices.pick(actors).name
   return { kind: 'call', actor, call: planOf(choices, choices.below(100), next) }
 }
 

@@ -7,7 +7,6 @@ import type { WireRequest, WireResponse } from './network.js'
 import { type Choices, choicesOf } from './random.js'
 import type { Delay } from './scheduler.js'
 import { ensure, Violation } from './violation.js'
-import { ensureChecked } from './wrong-input.js'
 
 /** Between two pieces of a request, and until a client reads that does not read at once, in ms. */
 export const LONGEST_PAUSE = 200
@@ -35,7 +34,7 @@ interface Connection {
  * to the one ahead of them; a client that is cut off half-closes, and some read slowly.
  */
 export async function createHttpDoor(store: Store, options: DoorOptions): Promise<Door> {
-  const { seed, scheduler, decide, fail } = options
+  const { seed, scheduler, arrives, fail } = options
   const numbered = new Map<string, Sent>()
   const connections = new Map<string, Connection>()
   let requests = 0
@@ -49,7 +48,6 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
   const { drain, url } = await listening
   const isRight = url === `http://${given.host.replace('::1', '[::1]')}:80/v1`
   ensure(isRight, 'response.true', () => `the address of the server is ${url}`)
-  await ensureChecked(wrong => listen(handler, wrong), given, choices)
 
   return {
     answer: request =>
@@ -72,7 +70,8 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
     const sent = numbered.get(given.headers[NUMBER] ?? '')
     if (!sent) return store.handle(given)
     sent.isTaken = true
-    return decide(sent.request, async () => store.handle(given))
+    arrives(sent.request)
+    return store.handle(given)
   }
 
   /** Most clients keep their connections. */

@@ -20,10 +20,8 @@ export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** A proxy has answered, in place of the server, or a fault has halved the body. */
+  /** A proxy has answered, in place of the server. */
   readonly isForeign?: boolean
-  /** The connection ends after half of the body. */
-  readonly isCut?: boolean
 }
 
 /** Sees what one client does. */
@@ -177,8 +175,7 @@ export function createNetwork(
         if (isCut || isResponseLost || scheduler.now() < cutEnd) return lose()
         scheduler.later(`response to ${from}`, current.delay, () => {
           if (scheduler.now() < cutEnd) return lose()
-          const isHalf = isResponseCut || response.isCut
-          const isWhole = !isHalf || response.body === ''
+          const isWhole = !isResponseCut || response.body === ''
           client.answer(isForeign ? foreign() : response, isWhole)
         })
       }, lose)

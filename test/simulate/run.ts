@@ -5,7 +5,7 @@ import { shrink } from './shrink.js'
 import { type Failure, simulate } from './simulate.js'
 import { SOMETIMES } from './sometimes.js'
 import { INVARIANTS } from './violation.js'
-import { WORLDS, worldOf } from './worlds.js'
+import { runWorld } from './world.js'
 
 /** `npm run simulate -- --seed 1 --steps 100000`; see README.md. */
 const { values } = parseArgs({
@@ -13,8 +13,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '1' },
     steps: { type: 'string', default: '100000' },
-    seconds: { type: 'string' },
-    world: { type: 'string', multiple: true },
     sometimes: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
     replay: { type: 'string' },
@@ -30,16 +28,9 @@ async function run(): Promise<void> {
   // Most code here is too cold to earn back the time that V8 spends on inlining. Later versions use Maglev first.
   if (process.versions.node.startsWith('20.')) setFlagsFromString('--no-turbo-inlining')
   const first = Number(values.seed)
-  const kinds = present(values.world ?? ['file'])
-  if (kinds.length === 0) return
   const met = new Set<string>()
   for (let seed = first; seed < first + Number(values.seeds); seed++) {
-    const end = values.seconds === undefined ? undefined : deadline(Number(values.seconds))
-    const result = await simulate({
-      seed,
-      kinds,
-      isEnough: steps => (end ? end() : steps >= Number(values.steps)),
-    })
+    const result = await simulate(seed, Number(values.steps))
     report(seed, result)
     for (const what of Object.keys(result.counts)) met.add(what)
     if (!result.failure) continue
@@ -47,26 +38,10 @@ async function run(): Promise<void> {
     process.exitCode = 1
     return
   }
-  const never = kinds.flatMap(kind => SOMETIMES[kind] ?? []).filter(what => !met.has(what))
+  const never = SOMETIMES.filter(what => !met.has(what))
   if (!values.sometimes || never.length === 0) return
-  console.error(`Never happened: ${[...new Set(never)].join(', ')}`)
+  console.error(`Never happened: ${never.join(', ')}`)
   process.exitCode = 1
-}
-
-/** Those that can run here. Another one was asked for, so leaving it out is a failure. */
-function present(kinds: readonly string[]): readonly string[] {
-  return kinds.filter(kind => {
-    const { missing } = worldOf(kind)
-    if (!missing) return true
-    console.error(`The world ${kind} is skipped: ${missing}`)
-    process.exitCode = 1
-    return false
-  })
-}
-
-function deadline(seconds: number): () => boolean {
-  const end = performance.now() + seconds * 1_000
-  return () => performance.now() >= end
 }
 
 function report(seed: number, result: Awaited<ReturnType<typeof simulate>>): void {
@@ -82,37 +57,36 @@ function report(seed: number, result: Awaited<ReturnType<typeof simulate>>): voi
 async function explain(found: Failure): Promise<void> {
   show(found)
   if (found.again) return console.log(`\nAgain: npm run simulate -- ${found.again}`)
-  const end = deadline(SHRINK_MS / 1_000)
-  const failure = values.shrink ? await shrink(found, worldOf(found.kind).run, end) : found
-  const name = `simulate-${found.plan.seed.replaceAll('/', '-')}.json`
-  writeFileSync(name, `${JSON.stringify({ kind: failure.kind, ...failure.plan }, null, 1)}\n`)
+  const end = performance.now() + SHRINK_MS
+  const failure = values.shrink
+    ? await shrink(found, runWorld, () => performance.now() >= end)
+    : found
+  const name = `simulate-${found.scenario.seed.replaceAll('/', '-')}.json`
+  writeFileSync(name, `${JSON.stringify(failure.scenario, null, 1)}\n`)
   if (values.shrink) {
-    const count = failure.plan.events.length
-    console.log(`\nShrunk from ${found.plan.events.length} to ${count} events:`)
-    for (const event of failure.plan.events) console.log(`  ${JSON.stringify(event)}`)
+    const { events } = failure.scenario
+    console.log(`\nShrunk from ${found.scenario.events.length} to ${events.length} events:`)
+    for (const event of events) console.log(`  ${JSON.stringify(event)}`)
     show(failure)
   }
   console.log(`\nAgain: npm run simulate -- --replay ${name}`)
 }
 
-function show({ kind, plan, outcome }: Failure): void {
+function show({ scenario, outcome }: Failure): void {
   const { violation, trace, steps } = outcome
   if (!violation) return
-  console.log(`\nworld ${kind} ${plan.seed} fails at step ${steps}; before it:`)
+  console.log(`\nworld ${scenario.seed} fails at step ${steps}; before it:`)
   for (const line of trace.slice(-SHOWN)) console.log(`  ${line}`)
   console.log(`${violation.invariant}: ${INVARIANTS[violation.invariant]}\n${violation.message}`)
 }
 
 async function replay(file: string): Promise<void> {
-  const { kind = Object.keys(WORLDS)[0] as string, ...plan } = JSON.parse(
-    readFileSync(file, 'utf8'),
-  )
-  if (present([kind]).length === 0) return
-  const outcome = await worldOf(kind).run(plan)
+  const scenario = JSON.parse(readFileSync(file, 'utf8'))
+  const outcome = await runWorld(scenario)
   if (!outcome.violation) {
     console.log(`${file}: ${outcome.steps} steps without a failure, digest ${outcome.digest}`)
     return
   }
-  show({ kind, plan, outcome })
+  show({ scenario, outcome })
   process.exitCode = 1
 }

@@ -1,9 +1,7 @@
-import type { Fault } from '../../adapters/test-double/index.js'
 import type { NewPet, Usage } from '../../src/index.js'
 import type { StoreSettings } from '../../src/store.js'
 import type { DiskCall, DiskFailure } from './disk.js'
 import type { Weather } from './network.js'
-import type { DriverFailure } from './sqlite/calls.js'
 
 /** All that a world is made of, as plain data: a file with it repeats the world. */
 export interface Scenario {
@@ -27,16 +25,10 @@ export interface Setting {
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
   readonly door: 'http' | 'fetch' | 'handle'
-  /** Whether the limiter of a JSON file is a server that may fail. */
-  readonly isRemote: boolean
-  /** Whether others have taken all budgets for addresses, where counts are in memory. */
+  /** Whether others have taken all budgets for addresses. */
   readonly isCrowded: boolean
   /** How long a call to the disk of the JSON file takes at most; what comes meanwhile is written together. */
   readonly diskMs: number
-  /** Only in a world with SQLite. */
-  readonly sqlite?: SqliteSetting
-  /** Only in a world with a test double. */
-  readonly double?: DoubleSetting
 }
 
 /** Options of the store. Those with their defaults are not given to it. */
@@ -71,24 +63,6 @@ export function withoutDefaults<T extends object>(options: T, defaults: T): Part
   return Object.fromEntries(Object.entries(options).filter(isGiven)) as Partial<T>
 }
 
-export interface SqliteSetting {
-  /** How many processes serve one file. */
-  readonly processes: number
-  /** Whether requests are counted in a file of their own. */
-  readonly ownLimits: boolean
-  /** How likely another process takes the lock just before one of ours asks for it. */
-  readonly contention: number
-  /** How likely another process handles a whole request between two statements of one. */
-  readonly interruption: number
-}
-
-export interface DoubleSetting {
-  /** How many exchanges its journal keeps. */
-  readonly journal: number
-  /** Whether it sees all that its clients do, and when. */
-  readonly isJudged: boolean
-}
-
 export interface ActorSetting {
   /** `client 1`, and the like. */
   readonly name: string
@@ -104,7 +78,7 @@ export interface ActorSetting {
   readonly skew: number
   /** How patient it is, if it is polite. */
   readonly client: ClientSetting
-  /** What the limiter knows of it at the beginning, where counts are in memory. */
+  /** What the limiter knows of it at the beginning. */
   readonly used: Usage | null
 }
 
@@ -131,22 +105,16 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'restore' }
   | { readonly kind: 'swap' }
   | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly calls: number }
-  | { readonly kind: 'driver-fails'; readonly failure: DriverFailure; readonly calls: number }
   | ({ readonly kind: 'second-process' } & DiskMoment)
-  | { readonly kind: 'lock'; readonly ms: number }
   | { readonly kind: 'disk-full'; readonly ms: number }
   | { readonly kind: 'network-cut'; readonly ms: number }
   | { readonly kind: 'clock-step'; readonly ms: number }
-  | { readonly kind: 'arm'; readonly fault: Fault }
-  | { readonly kind: 'seed'; readonly pet: PetPlan }
-  | { readonly kind: 'run'; readonly ms: number }
-  | { readonly kind: 'reset' | 'look' | 'clear-faults' | 'clear-requests' }
   | { readonly kind: 'new-key'; readonly actor: string; readonly expiresIn: number | null }
 )
 
 /** Whether the clock of the server is set, so that Reset may be any instant. */
 export function hasClockSteps(events: readonly PlannedEvent[]): boolean {
-  return events.some(({ kind }) => kind === 'clock-step' || kind === 'run')
+  return events.some(({ kind }) => kind === 'clock-step')
 }
 
 /** After so many calls to the disk, of all or of one kind, before or after the next one does its work. */

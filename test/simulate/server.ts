@@ -7,66 +7,22 @@ import {
   type Store,
 } from '../../src/index.js'
 import { createDoor, type Door } from './door.js'
-import type { Backend, CreateEngine, Engine, Happenings, Stage } from './engine.js'
-import type { Expectation } from './model/api.js'
+import { type Backend, createFileEngine } from './file-engine.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
 import type { KeyRecord } from './model/state.js'
 import type { WireRequest, WireResponse } from './network.js'
-import { choicesOf } from './random.js'
 import { DEFAULTS, type Setting, usualBanAfter, withoutDefaults } from './scenario.js'
+import type { Happenings, Stage } from './stage.js'
 import { ensure, Violation } from './violation.js'
-import { ensureChecked, ensureRefused, spoiltSnapshot } from './wrong-input.js'
 
-/** What the world knows of a server. */
-export interface ServerLife
-  extends Pick<Engine, 'processes' | 'restMs' | 'heal' | 'failures' | 'dispose'> {
-  /** Undefined while nobody listens. */
-  handle(request: WireRequest): Promise<WireResponse> | undefined
-  /** Those of that id before it are removed later. */
-  addKey(id: string, expiresIn?: number | null): string
-  /** What happens to it besides requests. */
-  readonly happenings: Partial<Happenings>
-  /** Resolves once all of it listens. */
-  ready(): Promise<void>
-  /** Closes everything, and looks at what is left. */
-  finish(): Promise<void>
-}
-
-export type CreateServer = (options: Stage) => Promise<ServerLife>
-
-/** A server with that storage. */
-export function withStorage(create: CreateEngine): CreateServer {
-  return async options => {
-    let interrupt = (_process: number) => {}
-    const engine = await create({ ...options, interrupt: process => interrupt(process) })
-    const server = createServerLife(options, engine)
-    interrupt = server.interrupt
-    return server
-  }
-}
-
-/** A place for a process, one after the other. */
-interface Place {
-  readonly number: number
-  /** Which of them it is. */
-  life: number
-  /** From before it serves until it has closed everything, or is dead. */
-  isOpen: boolean
-  running: Process | undefined
-  /** Through which it is asked, until it is dead. */
-  door: Door | undefined
-}
+export type ServerLife = ReturnType<typeof createServer>
 
 interface Process {
   readonly store: Store
   readonly backend: Backend
-  readonly serve: Serve
-  /** At once, without the door. */
-  readonly serveNow: Serve
+  serve(request: WireRequest): Promise<WireResponse>
 }
-
-type Serve = (request: WireRequest) => Promise<WireResponse>
 
 /** A snapshot, and what the model knew then. */
 interface Saved {
@@ -74,36 +30,25 @@ interface Saved {
   readonly keys: SavedKeys
 }
 
-/** What the host is doing, which it does not interrupt. */
-interface Task {
-  readonly name: string
-  readonly places: readonly Place[]
-}
-
 /** How long a supervisor takes to start a process again. */
-export const START = { least: 1, most: 2_000 }
+const START = { least: 1, most: 2_000 }
 /** How long requests under way may keep a server from closing, in ms. */
 const LONGEST_DRAIN = 20_000
 /** How long the old key of a client stays valid. */
 const GRACE = 60_000
-/** Sends requests between two statements of another process; the name is also its key. */
-const INTERRUPTER = 'interrupter'
-/** Waiting for a lock takes many statements. */
-const MOST_INTERRUPTIONS = 200
-const UNLIMITED = { perMinute: 1_000_000, perDay: 100_000_000, banAfter: 10 }
 
 /** The server through all of its processes: they come back by themselves. */
-function createServerLife(options: Stage, engine: Engine) {
+export function createServer(options: Stage) {
   const { seed, setting, scheduler, model, clock, note, fail, trace } = options
+  const engine = createFileEngine(options)
   const waiting = new Set<() => void>()
-  const places: readonly Place[] = Array.from({ length: engine.processes }, (_, number) => ({
-    ...{ number, life: 0, isOpen: false, running: undefined, door: undefined },
-  }))
-  /** Whether nothing has been opened since everything ended. */
-  let isFresh = true
-  let task: Task | undefined
-  let tasks = 0
-  let requests = 0
+  /** Counts the processes; also when one ends. */
+  let life = 0
+  let running: Process | undefined
+  /** Through which the process is asked, until it is dead. */
+  let door: Door | undefined
+  /** What the host is doing, which it does not interrupt. */
+  let task: { readonly name: string } | undefined
   let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
    * Restores that have not ended, or failed and the disk kept the storage from undoing them: if the process
@@ -111,151 +56,113 @@ function createServerLife(options: Stage, engine: Engine) {
    */
   let restoring: readonly Saved[] = []
   let keys = 0
-  let interruptions = 0
-  if (setting.sqlite) model.state.keys.set(INTERRUPTER, { id: INTERRUPTER, policy: UNLIMITED })
-  for (const place of places) startLater(place)
+  startLater()
 
   return {
     ...engine,
-    handle(request: WireRequest): Promise<WireResponse> | undefined {
-      const running = places.filter(place => place.running)
-      if (running.length === 0) return undefined
-      const place = choicesOf(seed, 'process', ++requests).pick(running)
-      return place.running?.serve(request)
-    },
+    /** Undefined while nobody listens. */
+    handle: (request: WireRequest): Promise<WireResponse> | undefined => running?.serve(request),
+    /** What happens to it besides requests. */
     happenings: {
       ...engine.happenings,
-      kill: ({ calls, when, call }) => engine.atCall(calls, when, kill, call),
+      kill: ({ calls, when, call }) => engine.atCall(calls, when, () => died(engine.kill), call),
       'power-cut': ({ calls, when, call }) =>
-        engine.atCall(calls, when, () => died(engine.cutPower()), call),
+        engine.atCall(calls, when, () => died(engine.cutPower), call),
       'disk-full'({ ms }) {
         engine.setFull(true)
         scheduler.after('disk is free', ms, () => engine.setFull(false))
       },
       // What the host does with its own store. They do nothing while there is none.
-      restart: () => host('restart', onePlace(), restart),
-      snapshot: () => host('snapshot', onePlace(), snapshot),
-      restore: () => host('restore', onePlace(), restore),
-      swap: () => host('swap', places, swap),
+      restart: () => host('restart', restart),
+      snapshot: () => host('snapshot', snapshot),
+      restore: () => host('restore', restore),
+      swap: () => host('swap', swap),
     } as Partial<Happenings>,
     addKey,
-    interrupt,
+    /** Resolves once it listens. */
     ready: () =>
-      isReady() ? Promise.resolve() : new Promise<void>(resolve => waiting.add(resolve)),
+      running && !task ? Promise.resolve() : new Promise<void>(resolve => waiting.add(resolve)),
     finish,
   }
 
-  /** New processes are started soon. Whether a restore has happened is seen when everything is opened again. */
-  function kill(): void {
-    died(engine.kill(task?.name === 'restore'))
-  }
-
-  function isReady(): boolean {
-    return !task && places.every(({ running }) => running)
-  }
-
   function callWaiting(): void {
-    if (!isReady()) return
+    if (!running || task) return
     for (const resolve of waiting) resolve()
     waiting.clear()
   }
 
-  function died(numbers: readonly number[]): void {
-    if (numbers.length === 0) return
+  /** New processes are started soon. Whether a restore has happened is seen when the file is opened again. */
+  function died(how: () => void): void {
+    how()
     note('crash')
-    const dead = places.filter(({ number }) => numbers.includes(number))
-    for (const place of dead) {
-      stopped(place)
-      startLater(place)
-    }
-    if (task?.places.some(place => dead.includes(place))) task = undefined
+    stopped()
+    startLater()
+    task = undefined
   }
 
-  function stopped(place: Place): void {
-    place.life++
-    place.isOpen = false
-    place.running = undefined
-    place.door?.destroy()
-    place.door = undefined
-    if (places.some(({ isOpen }) => isOpen)) return
-    isFresh = true
+  function stopped(): void {
+    life++
+    running = undefined
+    door?.destroy()
+    door = undefined
     model.state.crash()
   }
 
-  function startLater(place: Place): void {
-    const own = ++place.life
+  function startLater(): void {
+    const own = ++life
     scheduler.later('start', START, () => {
-      if (own === place.life) void start(place).catch(fail)
+      if (own === life) void start().catch(fail)
     })
   }
 
-  async function start(place: Place): Promise<void> {
-    const own = place.life
+  async function start(): Promise<void> {
+    const own = life
     const failures = engine.failures('open')
-    const process = await open(place).catch(error => {
+    const process = await open().catch(error => {
       if (error instanceof Violation) throw error
-      if (own !== place.life) return undefined
+      if (own !== life) return undefined
       note('refused to open')
       const { message } = error as Error
       ensure(engine.failures('open') > failures, 'file.opens', () => message)
-      startLater(place)
+      startLater()
       return undefined
     })
-    if (!process || own !== place.life) return
+    if (!process || own !== life) return
     note('start')
-    place.running = process
+    running = process
     callWaiting()
   }
 
-  async function open(place: Place): Promise<Process> {
-    const life = place.life
-    const backend = await engine.open(place.number)
+  async function open(): Promise<Process> {
+    const own = life
+    const backend = await engine.open()
     const { storage, rateLimits } = backend
-    const own = { storage, clock, rateLimits }
-    const given = { ...storeOptions(setting, model.state.keys), ...own }
+    const given = { ...storeOptions(setting, model.state.keys), storage, clock, rateLimits }
     const store = createStore(given)
-    ensureChecked(createStore, given, choicesOf(seed, 'wrong store', life)).catch(fail)
     store.events.on('*', model.announce)
-    const serve = (kind: Setting['door']) => createServe(place, store, backend, kind)
-    const [through, now] = [await serve(setting.door), await serve('handle')]
-    const process = { store, backend, serve: through.serve, serveNow: now.serve }
-    if (life !== place.life) return process
-    place.door = through.door
-    const isFirst = isFresh
-    isFresh = false
-    place.isOpen = true
-    await checkContent(backend, isFirst)
-    await backend.begin(store, isFirst)
-    return process
-  }
-
-  async function createServe(
-    place: Place,
-    store: Store,
-    backend: Backend,
-    kind: Setting['door'],
-  ): Promise<{ readonly door: Door; readonly serve: Serve }> {
-    const expectations = new Map<WireRequest, Expectation>()
-    const own = place.life
-    const door = await createDoor(kind, store, {
-      ...{ seed: `${seed} ${place.number}.${own}`, scheduler, fail },
-      decide(request, answer) {
-        const expected = model.expect(request, clock())
-        expectations.set(request, expected)
-        return backend.admit(expected, answer, request.from)
-      },
+    const checks = new Map<WireRequest, (response: WireResponse) => void>()
+    const created = await createDoor(setting.door, store, {
+      ...{ seed: `${seed} 0.${own}`, scheduler, fail },
+      arrives: request => void checks.set(request, model.expect(request, clock())),
     })
-    const serve: Serve = async given => {
+    const process = { store, backend, serve }
+    if (own !== life) return process
+    door = created
+    await checkContent(backend)
+    await backend.begin()
+    return process
+
+    async function serve(given: WireRequest): Promise<WireResponse> {
       // It may arrive twice.
       const request = { ...given }
-      const response = await door.answer(request).catch(error => {
-        if (own !== place.life) return never()
+      const response = await created.answer(request).catch(error => {
+        if (own !== life) return never()
         throw error
       })
-      if (own !== place.life) return never()
+      if (own !== life) return never()
       try {
-        expectations.get(request)?.check(response)
-        expectations.delete(request)
+        checks.get(request)?.(response)
+        checks.delete(request)
       } catch (error) {
         fail(error)
       }
@@ -264,24 +171,18 @@ function createServerLife(options: Stage, engine: Engine) {
       trace(lineOf(request, response))
       return response
     }
-    return { door, serve }
   }
 
   /** Everything that was there before is there, and is all. */
-  async function checkContent(backend: Backend, isFirst: boolean): Promise<void> {
-    const seeing = model.state.history.read()
-    const { pets, nextId, idempotencyKeys = [] } = await backend.content()
-    if (isFirst) {
-      const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
-      const isPresent = ({ id, name }: Pick<Pet, 'id' | 'name'>) => present.has(`${id} ${name}`)
-      const isOld = [...model.state.history.pets.values()].every(isPresent)
-      const restored = mostOf(restoring.filter(({ pets }) => pets.pets.every(isPresent)))
-      if (!isOld && restored) replaced(restored, pets)
-      restoring = []
-      model.state.history.reopen(pets.map(seen), nextId)
-    } else {
-      seeing.listed({ limit: pets.length + 1 }, pets.map(seen))
-    }
+  async function checkContent(backend: Backend): Promise<void> {
+    const { pets, nextId, idempotencyKeys = [] } = await backend.storage.dump()
+    const present = new Set(pets.map(({ id, name }) => `${id} ${name}`))
+    const isPresent = ({ id, name }: Pick<Pet, 'id' | 'name'>) => present.has(`${id} ${name}`)
+    const isOld = [...model.state.history.pets.values()].every(isPresent)
+    const restored = mostOf(restoring.filter(({ pets }) => pets.pets.every(isPresent)))
+    if (!isOld && restored) replaced(restored, pets)
+    restoring = []
+    model.state.history.reopen(pets.map(seen), nextId)
     const found = new Map(
       idempotencyKeys.map(({ scope, key, petId }) => [`${scope} ${key}`, petId]),
     )
@@ -291,17 +192,9 @@ function createServerLife(options: Stage, engine: Engine) {
     }
   }
 
-  /** One that runs, or none. */
-  function onePlace(): readonly Place[] {
-    const running = places.filter(place => place.running)
-    return running.length === 0 ? [] : [choicesOf(seed, 'host', tasks).pick(running)]
-  }
-
-  function host(name: string, needed: readonly Place[], work: Work): void {
-    const isRunning = needed.length > 0 && needed.every(({ running }) => running)
-    if (!isRunning || task) return
-    const own: Task = { name, places: needed }
-    tasks++
+  function host(name: string, work: Work): void {
+    if (!running || task) return
+    const own = { name }
     task = own
     note(name)
     const isOver = () => own !== task
@@ -310,39 +203,37 @@ function createServerLife(options: Stage, engine: Engine) {
       task = undefined
       callWaiting()
     }
-    work(needed, isOver).then(end, error => {
+    work(running.backend, isOver).then(end, error => {
       if (!isOver()) fail(error)
       end()
     })
   }
 
-  async function restart(all: readonly Place[], isOver: () => boolean): Promise<void> {
-    for (const place of all) {
-      await close(place, true)
-      if (!isOver()) startLater(place)
-    }
+  async function restart(_: Backend, isOver: () => boolean): Promise<void> {
+    await close(true)
+    if (!isOver()) startLater()
   }
 
   /** Closing rejects only if the disk fails; then the journal keeps what the document lacks. */
-  async function close(place: Place, keeps = false): Promise<void> {
-    const own = place.life
+  async function close(keeps = false): Promise<void> {
+    const own = life
     const failures = engine.failures('open')
-    const { backend } = place.running ?? {}
-    place.running = undefined
+    const { backend } = running ?? {}
+    running = undefined
     const begun = scheduler.now()
-    await place.door?.close()
-    if (own !== place.life) return
+    await door?.close()
+    if (own !== life) return
     const ms = scheduler.now() - begun
     ensure(ms <= LONGEST_DRAIN, 'client.ends', () => `the server drained for ${ms} ms`)
     await backend?.close(keeps).catch(error => {
       if (error instanceof Violation) throw error
-      if (own !== place.life) return
+      if (own !== life) return
       const isExcused = engine.failures('open') > failures
       ensure(isExcused, 'storage.available', () => `close: ${error.message}`)
     })
-    if (own !== place.life) return
-    if (backend && places.length === 1 && engine.failures('open') === failures) await checkTidy()
-    if (own === place.life) stopped(place)
+    if (own !== life) return
+    if (backend && engine.failures('open') === failures) await checkTidy()
+    if (own === life) stopped()
   }
 
   /** A closed storage leaves nothing beside its file. */
@@ -351,20 +242,16 @@ function createServerLife(options: Stage, engine: Engine) {
     ensure(names.length === 0, 'file.tidy', () => `the folder still holds ${names.join(', ')}`)
   }
 
-  async function snapshot([place]: readonly Place[]): Promise<void> {
-    const pets = await backendOf(place).content()
-    saved = { pets, keys: model.state.used.save() }
+  async function snapshot({ storage }: Backend): Promise<void> {
+    saved = { pets: await storage.dump(), keys: model.state.used.save() }
   }
 
-  async function restore([place]: readonly Place[], isOver: () => boolean): Promise<void> {
-    const backend = backendOf(place)
+  async function restore({ storage }: Backend, isOver: () => boolean): Promise<void> {
     const restored = saved
     restoring = [...restoring, restored]
     const failures = engine.failures('create')
-    const spoilt = spoiltSnapshot(restored.pets, choicesOf(seed, 'spoilt', tasks))
     try {
-      await ensureRefused(() => backend.storage.restore(spoilt))
-      await backend.storage.restore(restored.pets)
+      await storage.restore(restored.pets)
     } catch (error) {
       if (error instanceof Violation) throw error
       if (isOver()) return
@@ -375,7 +262,7 @@ function createServerLife(options: Stage, engine: Engine) {
       return
     }
     if (isOver()) return
-    replaced(restored, (await backend.content()).pets)
+    replaced(restored, (await storage.dump()).pets)
     restoring = []
   }
 
@@ -385,69 +272,43 @@ function createServerLife(options: Stage, engine: Engine) {
   }
 
   /** Goes on with a copy in a new file, made as the command `copy` does. */
-  async function swap(all: readonly Place[], isOver: () => boolean): Promise<void> {
-    const closed = new Map<Place, number>()
-    for (const place of all) {
-      if (isOver()) break
-      const before = place.life
-      await close(place)
-      if (place.life === before + 1) closed.set(place, place.life)
-    }
-    if (!isOver()) await copy(isOver)
-    // Those that have died since start by themselves.
-    for (const [place, life] of closed) if (place.life === life) startLater(place)
-  }
-
-  async function copy(isOver: () => boolean): Promise<void> {
+  async function swap(_: Backend, isOver: () => boolean): Promise<void> {
+    await close()
+    const own = life
+    if (isOver()) return
     const failures = engine.failures('open')
     await engine.copy().catch(error => {
       if (isOver()) return
       ensure(engine.failures('open') > failures, 'file.opens', () => `copy: ${error.message}`)
     })
-  }
-
-  /** Has another process than this one handle a request at once, if one runs. */
-  function interrupt(number: number): void {
-    const other = places.find(place => place.running && place.number !== number)?.running
-    if (!other || interruptions === MOST_INTERRUPTIONS) return
-    note('interruption')
-    const name = `${INTERRUPTER} ${++interruptions}`
-    const pet = { name, categoryId: 1 }
-    model.register(pet)
-    const common = { from: INTERRUPTER, address: 'local', isCut: false, target: '/v1/pets' }
-    const headers = { authorization: `Bearer ${INTERRUPTER}`, 'content-type': 'application/json' }
-    const isCreate = interruptions % 2 === 0
-    void other.serveNow(
-      isCreate
-        ? { ...common, method: 'POST', headers, body: JSON.stringify(pet) }
-        : { ...common, method: 'GET', headers, body: undefined },
-    )
+    // One that has died since starts by itself.
+    if (life === own) startLater()
   }
 
   function addKey(id: string, expiresIn: number | null = null): string {
     const old = [...model.state.keys].filter(([, record]) => record.id === id)
     const [key, record] = newKey(++keys, id, expiresIn, options)
     model.state.keys.set(key, record)
-    const [name, apiKey] = apiKeyOf(key, record, setting)
-    for (const { running } of places) running?.store.apiKeys.add(name, apiKey)
+    running?.store.apiKeys.add(...apiKeyOf(key, record, setting))
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.state.keys.delete(other)
-        for (const { running } of places) running?.store.apiKeys.remove(nameOf(other, setting))
+        running?.store.apiKeys.remove(nameOf(other, setting))
       })
     }
     return key
   }
 
-  /** Also opens what the last processes left, and looks at the folder. */
+  /** Closes everything, opens what the last process left, and looks at the folder. */
   async function finish(): Promise<void> {
-    for (const place of places) await close(place)
-    const [place] = places as [Place]
-    const { backend } = await open(place)
+    await close()
+    const { backend } = await open()
     await backend.close(false)
     await checkTidy()
   }
 }
+
+type Work = (backend: Backend, isOver: () => boolean) => Promise<void>
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
@@ -458,15 +319,8 @@ export function customerOf(id: string): string {
   return id.replace(/ #\d+$/, '')
 }
 
-type Work = (places: readonly Place[], isOver: () => boolean) => Promise<void>
-
-function backendOf(place: Place | undefined): Backend {
-  if (!place?.running) throw new Error('No process runs here')
-  return place.running.backend
-}
-
 /** What all servers are given. */
-export function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
+function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
   const { options, idempotencyMs, anonymous, hashesKeys } = setting
   return {
     ...withoutDefaults(options, DEFAULTS),
@@ -477,7 +331,7 @@ export function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyReco
   }
 }
 
-export function newKey(
+function newKey(
   number: number,
   id: string,
   expiresIn: number | null,
@@ -490,7 +344,7 @@ export function newKey(
 }
 
 /** What a store is given. */
-export function apiKeyOf(
+function apiKeyOf(
   key: string,
   { id, policy, expires }: KeyRecord,
   setting: Setting,
@@ -512,10 +366,7 @@ function mostOf(saved: readonly Saved[]): Saved | undefined {
 }
 
 /** For the trace. */
-export function lineOf(
-  { from, method, target }: WireRequest,
-  { status, headers }: WireResponse,
-): string {
+function lineOf({ from, method, target }: WireRequest, { status, headers }: WireResponse): string {
   const shown = ['x-ratelimit-remaining', 'retry-after', 'location', 'idempotent-replayed']
   const told = shown.map(name => headers[name] ?? '-')
   return `${from} ${method} ${target} -> ${status} ${told.join(' ')}`

@@ -1,6 +1,6 @@
+import type { Scenario } from './scenario.js'
 import type { Failure } from './simulate.js'
 import type { Outcome } from './world.js'
-import type { Plan } from './worlds.js'
 
 /**
  * Leaves out as many events as possible while the same invariant still fails: half of them at a time, then
@@ -10,18 +10,18 @@ import type { Plan } from './worlds.js'
  */
 export async function shrink(
   failure: Failure,
-  run: (plan: Plan) => Promise<Outcome>,
+  run: (scenario: Scenario) => Promise<Outcome>,
   isOver: () => boolean,
 ): Promise<Failure> {
   const invariant = failure.outcome.violation?.invariant
   let best = failure
 
-  for (let size = best.plan.events.length >> 1; size >= 1; size >>= 1) {
-    for (let at = 0; at < best.plan.events.length && !isOver(); ) {
-      const { plan } = best
-      const events = [...plan.events.slice(0, at), ...plan.events.slice(at + size)]
-      const outcome = await run({ ...plan, events })
-      if (failsLike(outcome)) best = { ...best, plan: { ...plan, events }, outcome }
+  for (let size = best.scenario.events.length >> 1; size >= 1; size >>= 1) {
+    for (let at = 0; at < best.scenario.events.length && !isOver(); ) {
+      const { events } = best.scenario
+      const scenario = { ...best.scenario, events: events.toSpliced(at, size) }
+      const outcome = await run(scenario)
+      if (failsLike(outcome)) best = { ...best, scenario, outcome }
       else at += size
     }
   }

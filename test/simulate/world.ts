@@ -1,12 +1,12 @@
 import { createCast } from './cast.js'
-import type { Happenings, Stage } from './engine.js'
 import { virtualGlobals } from './globals.js'
 import { createApiModel } from './model/api.js'
 import { createNetwork } from './network.js'
 import { choicesOf } from './random.js'
 import { hasClockSteps, type PlannedEvent, type Scenario, type Setting } from './scenario.js'
 import { createScheduler, settled } from './scheduler.js'
-import type { CreateServer, ServerLife } from './server.js'
+import { createServer, type ServerLife } from './server.js'
+import type { Happenings, Stage } from './stage.js'
 import { createTrace } from './trace.js'
 import { ensure, type Invariant, Violation } from './violation.js'
 import { warmUp } from './warm-up.js'
@@ -23,7 +23,7 @@ const TIMERS = ['timer', 'sleep', 'time limit', 'turn of the loop']
 export type Outcome = Awaited<ReturnType<typeof runWorld>>
 
 /** Runs a world to its end, or until an invariant does not hold. */
-export async function runWorld(scenario: Scenario, create: CreateServer) {
+export async function runWorld(scenario: Scenario) {
   await warmUp()
   const { seed, setting } = scenario
   const scheduler = createScheduler(seed, setting.begin)
@@ -38,13 +38,13 @@ export async function runWorld(scenario: Scenario, create: CreateServer) {
   try {
     const model = createApiModel({
       ...setting,
-      failures: what => server?.failures(what) ?? 0,
+      failures: () => server?.failures('create') ?? 0,
       note,
     })
     const clock = createClock(scheduler.now)
     const common = { seed, setting, scheduler, model, clock: clock.now }
     const stage = { ...common, note, trace: trace.add, fail }
-    server = await create(stage)
+    server = createServer(stage)
     await runEvents(scenario.events, stage, server, clock.step, next)
     const left = listenersOf(process)
     ensure(left === listeners, 'memory.bounded', () => `listeners were ${listeners}, are ${left}`)
@@ -125,21 +125,11 @@ async function runEvents(
   await ends(server.ready(), 'client.ends', 'the server does not start')
   const message = () => `${cast.open()} calls have not ended`
   await until(() => cast.open() === 0, 'client.ends', message)
-  await rest()
   // A process may be about to compact its file.
-  ensureFewTimers(server.processes, 'all calls have ended')
+  ensureFewTimers(1, 'all calls have ended')
   await ends(cast.close(), 'client.ends', 'a client does not close')
   await ends(server.finish(), 'file.tidy', 'the storage does not close')
-  await rest()
   ensureFewTimers(0, 'everything is closed')
-
-  /** Short timers that nothing stops end by themselves. */
-  async function rest(): Promise<void> {
-    const { restMs } = server
-    if (restMs === 0) return
-    const rested = new Promise<void>(resolve => scheduler.after('rest', restMs, resolve))
-    await ends(rested, 'memory.bounded', 'something goes on for ever')
-  }
 
   function ensureFewTimers(most: number, when: string): void {
     const names = scheduler.names().filter(name => TIMERS.includes(name))
@@ -196,8 +186,7 @@ function listenersOf(emitter: NodeJS.Process): string {
 }
 
 /** Nothing is lost, and every answer comes before a client stops waiting for it with its next request. */
-function isCalm({ weather, sqlite, isRemote }: Setting): boolean {
+function isCalm({ weather }: Setting): boolean {
   const { delay, ...mishaps } = weather
-  if (isRemote || (sqlite && sqlite.contention > 0)) return false
   return delay.most <= 400 && Object.values(mishaps).every(probability => probability === 0)
 }

@@ -1,5 +1,5 @@
+import type { Sent } from '../log.js'
 import type { ApiModel } from '../model/api.js'
-import type { Sent } from '../model/verdict.js'
 import type { ActorSetting, CallPlan, StoreSetting } from '../scenario.js'
 import type { Scheduler } from '../scheduler.js'
 
@@ -33,10 +33,8 @@ export interface ActorContext {
 }
 
 export interface ActorKind {
-  /** Whether it has to keep to the rules; its requests are then checked. */
+  /** Whether it has to keep to the rules: its requests are checked, and the verdict must not accuse it. */
   readonly isPolite?: boolean
-  /** Whether the verdict on it is compared with the rules, as on polite ones. */
-  readonly isJudged?: boolean
   readonly create: (context: ActorContext) => Actor
 }
 

@@ -1,7 +1,6 @@
 import type { ActorKind } from './actor.js'
 import { ourClient } from './our-client.js'
 import { rude } from './rude.js'
-import { sloppy } from './sloppy.js'
 
 /** Everybody who may take part, by name. */
 export const ACTORS: Readonly<Record<string, ActorKind>> = {
@@ -11,5 +10,4 @@ export const ACTORS: Readonly<Record<string, ActorKind>> = {
   },
   'our client': { isPolite: true, create: context => ourClient(context, false) },
   rude: { create: rude },
-  sloppy: { isJudged: true, create: sloppy },
 }

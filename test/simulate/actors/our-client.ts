@@ -6,10 +6,8 @@ import {
 } from '../../../adapters/client/index.js'
 import type { Pet, RateLimit } from '../../../src/index.js'
 import { seen } from '../model/pets.js'
-import { choicesOf } from '../random.js'
 import { CLIENT_DEFAULTS, withoutDefaults } from '../scenario.js'
 import { ensure } from '../violation.js'
-import { ensureChecked } from '../wrong-input.js'
 import { type Actor, type ActorContext, BASE_URL, type CallPlan, within } from './actor.js'
 import { petOf, queryOf } from './pet-of.js'
 import { watchWaits } from './watch-waits.js'
@@ -19,7 +17,7 @@ const LONG = 1e9
 
 /** The client of the package, with or without keys for its creates. */
 export function ourClient(context: ActorContext, idempotency: boolean): Actor {
-  const { setting, fetch, clock, sleep, random, model, fail } = context
+  const { setting, fetch, clock, sleep, random, model } = context
   let key = ''
   let client: Client | undefined
   const clients: Client[] = []
@@ -135,7 +133,6 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
       ...watchWaits(context),
     }
     client = createClient(options)
-    ensureChecked(createClient, options, choicesOf(key, random())).catch(fail)
     clients.push(client)
     return client
   }

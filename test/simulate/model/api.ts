@@ -1,10 +1,9 @@
 import type { NewPet, Policy } from '../../../src/index.js'
-import type { Operation } from '../../../src/pets/specification.js'
 import type { WireRequest, WireResponse } from '../network.js'
 import type { StoreSetting } from '../scenario.js'
-import { ensure, type Invariant, Violation } from '../violation.js'
+import { ensure, type Invariant } from '../violation.js'
 import { createEventModel } from './events.js'
-import type { LimitModel, Told } from './limits.js'
+import type { Told } from './limits.js'
 import type { SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
 import {
@@ -17,39 +16,24 @@ import {
   queryOf,
   tokenOf,
 } from './requests.js'
-import { createState, type KeyRecord, keyOf, type ModelState } from './state.js'
+import { createState, type KeyRecord, keyOf } from './state.js'
 
 export interface ApiModelOptions {
   readonly anonymous: Policy | null
   readonly options: StoreSetting
   readonly idempotencyMs: number | null
-  /** Has no events. */
-  readonly double?: object
-  /** How often that has had a reason to fail; a 503 needs one. */
-  readonly failures: (what: 'create' | 'read') => number
+  /** How often the disk has failed; a 503 needs a reason. */
+  readonly failures: () => number
   readonly note: (what: string) => void
 }
 
 export type ApiModel = ReturnType<typeof createApiModel>
 
-/** What one request is answered with. */
-export type Expectation = ReturnType<ApiModel['expect']>
-
-/** Counts of their own, where there are several. */
-export type Counter = Pick<LimitModel, 'ask'>
-
-/** What a fault answers with. */
-export interface Injected {
-  readonly status: number
-  readonly retryAfter?: number | { readonly date: number } | null | undefined
-}
-
 interface Call {
-  readonly state: ModelState
   readonly request: WireRequest
   readonly now: number
   readonly key: KeyRecord | undefined
-  readonly failures: { readonly create: number; readonly read: number }
+  readonly failures: number
 }
 
 /** What the server must answer, and what it has answered. */
@@ -59,14 +43,15 @@ export function createApiModel(options: ApiModelOptions) {
   const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
-  const { announce, ensureAnnounced } = createEventModel(options.double === undefined)
+  const { announce, ensureAnnounced } = createEventModel()
   /** How often the disk had failed when a create last succeeded. */
   let failuresBefore = 0
 
-  /** What is stored and counted. What has arrived before it is replaced is answered by the old one. */
-  const model = { state: createState(idempotencyMs, () => note('key is free again')) }
+  const state = createState(idempotencyMs, () => note('key is free again'))
 
-  return Object.assign(model, {
+  return {
+    /** What is stored and counted. */
+    state,
     /** An animal that some client will send. */
     register(pet: NewPet): void {
       const status = pet.status ?? defaultStatus ?? undefined
@@ -78,81 +63,39 @@ export function createApiModel(options: ApiModelOptions) {
     /** The ids that creates of an animal were answered with. */
     answered: (name: string): ReadonlySet<number> => answers.get(name) ?? new Set(),
     /**
-     * A request has arrived.
+     * A request has arrived, and is counted.
      *
      * @param now the clock of the server
-     * @param own the state that it meets
+     * @returns checks the response
      */
-    expect(request: WireRequest, now: number, own = model.state) {
-      const key = keyOf(own, request, now)
+    expect(request: WireRequest, now: number): (response: WireResponse) => void {
+      const key = keyOf(state, request, now)
       const policy = key?.policy ?? anonymous ?? ANONYMOUS
       const partition = key?.id ?? `addr:${request.address}`
       const failure = failureOf(request, key !== undefined, now, rules)
-      const before = { create: failures('create'), read: failures('read') }
-      let told: Told | undefined
-      let checkBody: ((response: WireResponse) => void) | undefined
-      return {
-        /**
-         * The limiter decides, with the counts of this moment.
-         *
-         * @param by who counts, by default the limits of the model
-         * @returns whether the request counts
-         */
-        decided(by: Counter = own.limits): boolean {
-          if (isUncounted(request)) return false
-          told = by.ask(partition, policy, now)
-          const call = { state: own, request, now, key, failures: before }
-          checkBody = told.code || failure ? undefined : expectAnswer(call)
-          return true
-        },
-        check(response: WireResponse) {
-          checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
-          checkExposed(response)
-          if (isOutside(request)) return checkError(request, response, failure)
-          if (isPreflight(request)) return ensureStatus(response, 204)
-          if (!told) throw new Violation('limits.exact', 'a request was answered without counting')
-          if (checkBody) return checkBody(response)
-          if (!told.code) return checkError(request, response, failure)
-          checkError(request, response, rejectionOf(told), 'limits.exact')
-          note(told.code)
-          checkAnnounced(partition, told)
-        },
-        /** Whether it is neither rejected nor without a valid key. */
-        isAdmitted: () => key !== undefined && told?.code === undefined,
-        /** A fault has answered in its place. */
-        checkInjected(response: WireResponse, { status, retryAfter }: Injected): void {
-          const plain = { ...response, status: 0 }
-          checkHeaders(response, {
-            ...headersFor(request, plain, told && { ...told, policy }, now),
-            'retry-after': waitText(retryAfter, now),
-            'cache-control': status === 429 ? 'no-store' : undefined,
-          })
-          checkExposed(response)
-          const code = INJECTED[status] as string
-          checkError(request, response, { status, code, words: ['Fault injected'] })
-        },
-        /** It has run, and a fault took its answer. @param location of its animal, if that is a 201 */
-        hasRun(location: string | undefined): void {
-          if (!checkBody || request.method !== 'POST') return
-          const id = Number(location?.split('/').at(-1))
-          const { name } = JSON.parse(request.body ?? '') as { name: string }
-          const replayed = own.history.pets.has(id) && { 'idempotent-replayed': 'true' }
-          const body = jsonOf({ id, text: `${animals.get(name)}` })
-          checkBody(location ? { status: 201, headers: { ...replayed }, body } : REUSED)
-        },
+      const isCounted = !isPreflight(request) && !isOutside(request)
+      const told = isCounted ? state.limits.ask(partition, policy, now) : undefined
+      const isAnswered = told && !told.code && !failure
+      const call = { request, now, key, failures: failures() }
+      const checkBody = isAnswered ? expectAnswer(call) : undefined
+      return response => {
+        checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
+        checkExposed(response)
+        if (checkBody) return checkBody(response)
+        if (isPreflight(request)) return ensureStatus(response, 204)
+        if (!told?.code) return checkError(request, response, failure)
+        checkError(request, response, rejectionOf(told), 'limits.exact')
+        note(told.code)
+        checkAnnounced(partition, told)
       }
     },
     /** A store has announced something to its host. */
     announce,
-  })
+  }
 
   function isPreflight({ method, headers }: WireRequest): boolean {
     const { origin, 'access-control-request-method': asked } = headers
     return cors && method === 'OPTIONS' && origin !== undefined && asked !== undefined
-  }
-
-  function isUncounted(request: WireRequest): boolean {
-    return isPreflight(request) || isOutside(request)
   }
 
   /** All of them, but what the answer itself decides: length, Location, Link to a page, replays. */
@@ -213,7 +156,7 @@ export function createApiModel(options: ApiModelOptions) {
 
   /** The status of GET, without its body. */
   function expectHead(request: WireRequest): (response: WireResponse) => void {
-    const statuses = isCollection(request) ? [200, 503] : [200, 404, 503]
+    const statuses = isCollection(request) ? [200] : [200, 404]
     return ({ status, headers, body }) => {
       const length = Number(headers['content-length'])
       const isRight = body === '' && statuses.includes(status) && length > 1
@@ -227,9 +170,8 @@ export function createApiModel(options: ApiModelOptions) {
     const limit = given.get('limit') ?? '20'
     const status = given.get('status') ?? undefined
     const after = pagination ? Number(given.get('after') ?? 0) : 0
-    const operation = call.state.history.read()
+    const operation = state.history.read()
     return response => {
-      if (response.status === 503) return checkUnavailable(response, 'listPets', call.failures.read)
       ensureStatus(response, 200)
       const pets = readPets(response.body)
       const isRight = response.body === `[${pets.map(jsonOf).join(',')}]`
@@ -256,11 +198,10 @@ export function createApiModel(options: ApiModelOptions) {
     ensure(isRight, 'response.true', () => `Link is ${link} after ${pets.length} of ${limit}`)
   }
 
-  function expectPet({ request, failures: before, state }: Call): (response: WireResponse) => void {
+  function expectPet({ request }: Call): (response: WireResponse) => void {
     const id = Number(petIdOf(request))
     const operation = state.history.read()
     return response => {
-      if (response.status === 503) return checkUnavailable(response, 'getPet', before.read)
       if (response.status === 404) {
         checkError(request, response, { status: 404, code: 'not_found', words: ['pet'] })
         operation.got(id, undefined)
@@ -276,7 +217,7 @@ export function createApiModel(options: ApiModelOptions) {
   }
 
   function expectCreate(call: Call): (response: WireResponse) => void {
-    const { request, now, key, state } = call
+    const { request, now, key } = call
     if (request.isCut) {
       return response => {
         const { status } = response
@@ -301,7 +242,7 @@ export function createApiModel(options: ApiModelOptions) {
       if (response.status === 503) {
         operation.refused()
         use?.refused()
-        checkUnavailable(response, 'createPet', Math.min(call.failures.create, failuresBefore))
+        checkUnavailable(response, Math.min(call.failures, failuresBefore))
         return
       }
       ensureStatus(response, 201)
@@ -314,7 +255,7 @@ export function createApiModel(options: ApiModelOptions) {
       operation.stored(pet, replayed)
       answers.set(name, (answers.get(name) ?? new Set()).add(pet.id))
       if (!replayed) {
-        failuresBefore = failures('create')
+        failuresBefore = failures()
         ensureAnnounced('pet.created', body)
       }
       if (replayed) use?.replayed(pet.id)
@@ -323,13 +264,12 @@ export function createApiModel(options: ApiModelOptions) {
     }
   }
 
-  function checkUnavailable(response: WireResponse, operation: Operation, before: number): void {
-    const what = operation === 'createPet' ? 'create' : 'read'
+  function checkUnavailable(response: WireResponse, before: number): void {
     const message = () => `503 while nothing fails: ${response.body}`
-    ensure(failures(what) > before, 'storage.available', message)
+    ensure(failures() > before, 'storage.available', message)
     const unavailable = { status: 503, code: 'storage_unavailable', words: [''] }
     checkError(undefined, response, unavailable)
-    ensureAnnounced('storage.failed', { operation })
+    ensureAnnounced('storage.failed', { operation: 'createPet' })
     note('503')
   }
 
@@ -372,29 +312,6 @@ function checkExposed({ headers }: WireResponse): void {
 
 const SAFE =
   /^(access-control-.*|cache-control|content-length|content-type|vary|x-content-type-options)$/
-
-/** Codes of injected errors. */
-const INJECTED: Readonly<Record<number, string>> = {
-  404: 'not_found',
-  429: 'rate_limit_exceeded',
-  500: 'internal_error',
-  502: 'storage_unavailable',
-  503: 'storage_unavailable',
-  504: 'storage_unavailable',
-}
-
-/** What a create gets whose key names another animal. */
-const REUSED: WireResponse = {
-  ...{ status: 422, headers: {} },
-  body: '{"code":"idempotency_key_reused","message":"Idempotency-Key another animal","status":422}',
-}
-
-/** Seconds or a date (RFC 9110 §10.2.3). */
-function waitText(retryAfter: Injected['retryAfter'], now: number): string | undefined {
-  if (retryAfter === undefined || retryAfter === null) return undefined
-  if (typeof retryAfter === 'number') return `${retryAfter}`
-  return new Date(now + retryAfter.date * 1_000).toUTCString()
-}
 
 /** Both windows, and the one that applies (draft-ietf-httpapi-ratelimit-headers-10). */
 function draftHeaders(told: Told, { perMinute, perDay }: Policy, now: number): Headers {

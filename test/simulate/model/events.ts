@@ -3,12 +3,8 @@ import type { Pet } from '../../../src/index.js'
 import { ensure } from '../violation.js'
 import { jsonOf, seen } from './pets.js'
 
-/**
- * What stores have announced to their hosts, until a response shows that it was right.
- *
- * @param isHeard whether there is a host that listens
- */
-export function createEventModel(isHeard: boolean) {
+/** What stores have announced to their hosts, until a response shows that it was right. */
+export function createEventModel() {
   const announced: string[] = []
   const announce: Emit = (name, given) => {
     const { error: _, pet, ...event } = given as AnyEvent
@@ -18,7 +14,6 @@ export function createEventModel(isHeard: boolean) {
   return {
     announce,
     ensureAnnounced(name: string, event: object | string): void {
-      if (!isHeard) return
       const text = `${name} ${typeof event === 'string' ? event : JSON.stringify(event)}`
       const at = announced.lastIndexOf(text)
       ensure(at >= 0, 'events.true', () => `${text} was not announced`)

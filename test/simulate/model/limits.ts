@@ -27,11 +27,10 @@ const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000] as co
 const BANS = [5, 10, 20, 40, 60]
 
 export type LimitModel = ReturnType<typeof createLimitModel>
-type Budgets = ReadonlyMap<string, Budget>
 
 /** The limits of the specification (spec §8), written once more and for reading only. */
-export function createLimitModel(begin: Budgets = new Map()) {
-  let budgets = new Map(structuredClone(begin))
+export function createLimitModel() {
+  let budgets = new Map<string, Budget>()
   /** Whether all addresses share one budget, as there are so many others. */
   let isShared = false
 
@@ -53,23 +52,6 @@ export function createLimitModel(begin: Budgets = new Map()) {
       isShared = isCrowded
       budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
-    /** To begin another one with. */
-    budgets: (): Budgets => budgets,
-    /** The state to compare with later, or to go back to. */
-    save(): () => void {
-      const saved = structuredClone(budgets)
-      return () => {
-        budgets = structuredClone(saved)
-      }
-    },
-    /** By partition: when it was last seen, counts of the minute, rejections and the day, end and level of the ban. */
-    usages: (): ReadonlyMap<string, readonly number[]> =>
-      new Map(
-        [...budgets].map(([partition, { at, minute, day, ban }]) => [
-          partition,
-          [at, minute.admitted, minute.rejected, day.admitted, ban.end, ban.level],
-        ]),
-      ),
   }
 }
 
