@@ -1,66 +1,98 @@
 /**
- * CPU time per request over SQLite, PostgreSQL and Redis, of the servers and of the engines: ours with
- * each of them, and Fastify with pg and @fastify/rate-limit doing the same by hand. The servers share
- * one core, the engines and the load generator the others. Engines are fresh in every run.
+ * Ours over PostgreSQL and Redis against the same by hand with Fastify: CPU time of the server processes
+ * per request. Both run all the time, each with engines of its own, and take turns of a second. A figure
+ * is the minimum of its slices, as neighbours on the machine only ever add to it; the range is that of
+ * the slices. The servers share one core; the engines and the load generator have the others. Before that,
+ * each process serves `warmup` requests alone: V8 compiles in each of them, and two that share the
+ * requests of one would be half as warm.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { stayOnOtherCores } from './harness/children.mjs'
-import { loadTogether } from './harness/load.mjs'
+import { load, loadTogether } from './harness/load.mjs'
 import { startOverEngines } from './harness/over-engines.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
-import { figure, inRounds } from './harness/rounds.mjs'
-import { WORKLOADS } from './harness/workload.mjs'
+import { digits, inRounds, ratios } from './harness/rounds.mjs'
+import { ENGINE_WORKLOADS } from './harness/workload.mjs'
 
-/** The engines of each; the last is Fastify by hand. */
-const SUBJECTS = {
-  memory: [],
-  sqlite: ['sqlite'],
-  redis: ['redis'],
-  postgres: ['postgres'],
-  both: ['postgres', 'redis'],
-  'both, by hand': ['postgres', 'redis'],
-}
-const COLUMNS = ['server', 'postgres', 'redis', 'all']
+const SUBJECTS = { ours: 'ours-engines', fastify: 'fastify-engines' }
+const TITLES = { create: 'create', list: 'equal lists of 20', lists: '100 different lists' }
+/** The most that ours may take of the peer, by the number of processes. */
+const GOALS = { 1: 0.6, 2: 0.8 }
+const COLUMNS = [
+  '',
+  'processes',
+  'ours µs',
+  'by hand µs',
+  'ours / by hand',
+  'of each slice',
+  'at most',
+  'failed',
+]
 
-const { rounds, seconds, warmup, connections, processes, only } = readArguments({
-  rounds: 5,
-  seconds: 2,
-  warmup: 1,
+const { slices, seconds, warmup, connections, processes, only } = readArguments({
+  slices: 20,
+  seconds: 1,
+  warmup: 15_000,
   connections: 64,
   processes: [1, 2],
-  only: Object.keys(SUBJECTS),
+  only: Object.keys(TITLES),
 })
 
 stayOnOtherCores()
 printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'])
+const rows = []
 for (const count of processes) {
-  for (const name of ['create', 'list']) {
-    const results = await inRounds(rounds, only, subject => measure(subject, name, count))
-    const column = (subject, field) => results.get(subject).map(run => run[field])
-    printTable(
-      `${name}, ${connections} connections, ${count} process${count > 1 ? 'es' : ''}, CPU µs`,
-      ['animals and counters in', ...COLUMNS, 'failed'],
-      only.map(subject => [
-        subject,
-        ...COLUMNS.map(field => figure(column(subject, field))),
-        column(subject, 'failed').reduce((sum, failed) => sum + failed, 0),
-      ]),
+  const subjects = new Map()
+  for (const [name, server] of Object.entries(SUBJECTS)) {
+    subjects.set(name, await startOverEngines(server, count))
+  }
+  for (const workload of only) {
+    for (const { servers } of subjects.values()) {
+      for (const server of servers) await warmUp(server, workload)
+    }
+    const results = await inRounds(slices, [...subjects.keys()], name =>
+      measure(subjects.get(name), workload, seconds),
     )
+    rows.push(rowOf(workload, count, results))
+  }
+  for (const subject of subjects.values()) await subject.stop()
+}
+printTable('CPU time of the servers per request', COLUMNS, rows)
+
+async function warmUp({ origin }, workload) {
+  for (let served = 0; served < warmup; ) {
+    const given = { workload: ENGINE_WORKLOADS[workload], connections, seconds }
+    served += (await load({ origin, ...given })).count
   }
 }
 
-async function measure(subject, workloadName, count) {
-  const server = subject.endsWith('by hand') ? 'fastify-engines' : 'ours-engines'
-  const { servers, cpu, stop } = await startOverEngines(server, SUBJECTS[subject], count)
-  const given = { workload: WORKLOADS[workloadName], connections }
-  await loadTogether(servers, { ...given, seconds: warmup })
+async function measure({ servers, cpu }, workload, seconds) {
   const before = cpu()
-  const run = await loadTogether(servers, { ...given, seconds })
-  const after = cpu()
-  await stop()
-  const times = ['server', 'postgres', 'redis'].map(
-    name => (after[name] - before[name]) / run.count,
-  )
-  const [own, postgres, redis] = times
-  return { server: own, postgres, redis, all: own + postgres + redis, failed: run.failed }
+  const given = { workload: ENGINE_WORKLOADS[workload], connections, seconds }
+  const { count, failed } = await loadTogether(servers, given)
+  return { us: (cpu() - before) / count, failed }
+}
+
+function rowOf(workload, count, results) {
+  const times = name => results.get(name).map(({ us }) => us)
+  const [ours, peer] = [times('ours'), times('fastify')]
+  const failed = [...results.values()].flat().reduce((sum, run) => sum + run.failed, 0)
+  return [
+    TITLES[workload],
+    count,
+    withRange(ours),
+    withRange(peer),
+    digits(Math.min(...ours) / Math.min(...peer)),
+    range(ratios(ours, peer)),
+    GOALS[count] ?? 'n/a',
+    failed,
+  ]
+}
+
+function withRange(values) {
+  return `${digits(Math.min(...values))} (${range(values)})`
+}
+
+function range(values) {
+  return `${digits(Math.min(...values))}–${digits(Math.max(...values))}`
 }

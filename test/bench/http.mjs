@@ -17,7 +17,7 @@ const { rounds, seconds, warmup, connections, only, workloads } = readArguments(
   seconds: 1,
   warmup: 3,
   connections: 64,
-  only: Object.keys(SUBJECTS).filter(name => name !== 'json-server'),
+  only: Object.keys(SUBJECTS),
   workloads: Object.keys(WORKLOADS),
 })
 

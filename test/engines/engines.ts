@@ -28,8 +28,6 @@ export interface Engine extends AsyncDisposable {
   readonly folder: string
   /** Sends a signal to all of its processes; SIGKILL waits until they are gone. */
   signal(name: NodeJS.Signals): Promise<void>
-  /** CPU time of all its processes since their start, in ms. */
-  cpu(): number
   /** Starts it again on the same port and data. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -290,7 +288,6 @@ async function startEngine(how: Program): Promise<Engine> {
       for (const pid of family(child)) process.kill(pid, name)
       if (name === 'SIGKILL') await gone
     },
-    cpu: () => family(child).reduce((sum, pid) => sum + cpuOf(pid), 0),
     async restart() {
       // The kernel may still be ending processes of a PostgreSQL that was killed.
       for (let tries = 1; ; tries++) {
@@ -350,12 +347,6 @@ function family({ pid, exitCode, signalCode }: ChildProcess): number[] {
     ? readdirSync('/proc').filter(name => /^\d+$/.test(name))
     : []
   return [pid, ...pids.map(Number).filter(child => statOf(child)?.[1] === String(pid))]
-}
-
-function cpuOf(pid: number): number {
-  const stat = statOf(pid)
-  // User and system time, in hundredths of a second.
-  return stat ? (Number(stat[11]) + Number(stat[12])) * 10 : 0
 }
 
 /** The fields of /proc/<pid>/stat from the third on. */

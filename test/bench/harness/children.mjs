@@ -40,7 +40,7 @@ export function startNode(args) {
 }
 
 /** The JSON value on the first line of a child's output. */
-export async function firstLine(child) {
+async function firstLine(child) {
   const lines = createInterface({ input: child.stdout })
   const died = once(child, 'exit').then(([code]) => {
     throw new Error(`${child.spawnargs.join(' ')} exited with ${code} before printing anything`)
@@ -86,9 +86,4 @@ export function cpuSeconds({ pid }) {
   const tasks = `/proc/${pid}/task`
   const times = readdirSync(tasks).map(id => readFileSync(`${tasks}/${id}/schedstat`, 'utf8'))
   return times.reduce((sum, time) => sum + Number(time.split(' ')[0]) / 1e9, 0)
-}
-
-export function residentMiB({ pid }) {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)[1]) / 1024
 }

@@ -6,15 +6,13 @@ import { WORKLOADS } from './workload.mjs'
 export const SUBJECTS = {
   limit: [],
   'limit-again': [],
-  lean: [],
   ours: [],
   'ours-console': [],
   fastify: ['fastify', '@fastify/rate-limit'],
-  'json-server': ['json-server'],
 }
 
-/** Servers that only replay our responses; the second process of one shows the noise. */
-const REPLAYS = { limit: 'limit', 'limit-again': 'limit', lean: 'lean' }
+/** Both replay our responses; the second process of the same program shows the noise. */
+const REPLAYS = ['limit', 'limit-again']
 
 let answers
 
@@ -31,10 +29,10 @@ export async function startSubject(name) {
 }
 
 /** The arguments for Node. */
-export async function serverArguments(name) {
-  if (!REPLAYS[name]) return ['servers/start.mjs', name]
+async function serverArguments(name) {
+  if (!REPLAYS.includes(name)) return ['servers/start.mjs', name]
   answers ??= JSON.stringify(await ourAnswers())
-  return ['servers/start.mjs', REPLAYS[name], answers]
+  return ['servers/start.mjs', 'limit', answers]
 }
 
 const isRight = {

@@ -35,8 +35,8 @@ export const ENGINE_WORKLOADS = {
   },
 }
 
-export function get(path, key = API_KEY) {
-  return { method: 'GET', path, headers: { Authorization: `Bearer ${key}` }, body: '' }
+function get(path) {
+  return { method: 'GET', path, headers: { Authorization: `Bearer ${API_KEY}` }, body: '' }
 }
 
 function post(path, value) {

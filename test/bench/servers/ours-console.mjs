@@ -4,6 +4,6 @@ import { createOurs } from './ours.mjs'
 
 /** `ours` as `serve` runs it: with CORS and a console that nobody watches. */
 export async function serve() {
-  const { port } = await listen(withConsole(await createOurs(1_000, { cors: true })), { port: 0 })
+  const { port } = await listen(withConsole(await createOurs({ cors: true })), { port: 0 })
   return port
 }

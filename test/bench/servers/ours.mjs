@@ -4,9 +4,9 @@ import { createStore } from '../../../dist/src/index.js'
 import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 
 /** The package as anyone uses it: limits, validation and authentication are on. */
-export async function createOurs(count = 1_000, options = {}) {
+export async function createOurs(options = {}) {
   const storage = memoryStorage()
-  await storage.restore({ pets: animals(count), nextId: count + 1 })
+  await storage.restore({ pets: animals(1_000), nextId: 1_001 })
   const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }
   return createStore({ storage, apiKeys, ...options })
 }
