@@ -72,7 +72,7 @@ export const MOUNTED = 'is mounted by itself and cannot be replaced; mount its f
 export const MOVED = 'was moved, removed or replaced while open; put it back, or restart'
 
 /** What tells files of one machine apart, as `stat` gives it. */
-interface FileId {
+export interface FileId {
   readonly dev: number | bigint
   readonly ino: number | bigint
 }

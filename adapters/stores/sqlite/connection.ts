@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable } from '../../../src/lib/async.js'
-import { type Database, loadDriver, type Statement } from './driver.js'
-import { explain, isBusy, SqliteError } from './failures.js'
-import { LONGEST_WAL, locate, type Watch, watch } from './locate.js'
+import { type Database, loadDriver, type Statement, type Value } from './driver.js'
+import { explain, IGNORED, isBusy, SqliteError } from './failures.js'
+import { locate, type Watch, watch } from './locate.js'
 import { prepareTables } from './schema.js'
 
 /**
@@ -12,6 +12,12 @@ import { prepareTables } from './schema.js'
 export interface Connection {
   readonly path: string
   prepare(sql: string): Statement
+  /**
+   * Prepares the insert of one row.
+   *
+   * @returns a function that returns its rowid, and throws if a trigger ignores it
+   */
+  prepareInsert(sql: string): (...values: readonly Value[]) => number
   /** Runs a task at once; undefined while another process holds the lock. */
   attempt<T>(task: () => T): T | undefined
   /**
@@ -68,7 +74,8 @@ export async function connect<T>(
     const giveUp = deadline(options.timeoutMs)
     return await untilFree(() => {
       database ??= open(real)
-      files ??= watch(path, real)
+      const own = database
+      files ??= watch(path, real, () => isWhole(own, open(real)))
       // While this waited, the WAL may have become that of another file.
       files.look(true)
       prepareFile(database, path, options)
@@ -103,6 +110,21 @@ function prepareFile(
 
 /** The most memory for pages of the file. */
 const CACHE_KIB = 16_384
+/** The length in bytes that the WAL keeps when it starts over. */
+const LONGEST_WAL = 64 * 1_048_576
+
+/** Whether the last animal that a connection knows can be read anew. */
+function isWhole(own: Database, anew: Database): boolean {
+  const lastIn = (database: Database) =>
+    database.prepare('SELECT max(id) AS id FROM pets').get()?.['id'] ?? 0
+  try {
+    return lastIn(anew) >= lastIn(own)
+  } catch {
+    return false
+  } finally {
+    anew.close()
+  }
+}
 
 function createConnection(
   path: string,
@@ -115,6 +137,14 @@ function createConnection(
   return {
     path,
     prepare: sql => database.prepare(sql),
+    prepareInsert(sql) {
+      const statement = database.prepare(sql)
+      return (...values) => {
+        const { changes, lastInsertRowid } = statement.run(...values)
+        if (Number(changes) !== 1) throw new SqliteError(path, IGNORED)
+        return Number(lastInsertRowid)
+      }
+    },
     attempt(task) {
       try {
         return use(task, false)

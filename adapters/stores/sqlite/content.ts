@@ -40,7 +40,7 @@ export function createContent(connection: Connection) {
       statements.deleteAll.run()
       let written = 0
       for await (const part of pets) {
-        for (const pet of part) statements.insert.run(pet.id, ...toRow(pet))
+        for (const pet of part) statements.insert(pet.id, ...toRow(pet))
         written += part.length
         onProgress?.(written)
       }

@@ -8,9 +8,14 @@ export interface Database {
 }
 
 export interface Statement {
-  run(...values: readonly Value[]): { readonly lastInsertRowid: number | bigint }
+  run(...values: readonly Value[]): Result
   get(...values: readonly Value[]): Row | undefined
   all(...values: readonly Value[]): Row[]
+}
+
+export interface Result {
+  readonly changes: number | bigint
+  readonly lastInsertRowid: number | bigint
 }
 
 export type Value = number | bigint | string | null

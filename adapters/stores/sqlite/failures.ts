@@ -37,6 +37,7 @@ function resultCode(error: unknown): number | undefined {
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 export const NOT_A_DATABASE =
   'is not a SQLite database; name another file, this one was left as it is'
+export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
 /** What `check` leaves out. */
 export const RUN_CHECK = 'run animal-adoption-store check, and '
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'

@@ -6,11 +6,12 @@ import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 export type Keys = ReturnType<typeof createKeys>
 
 /** Idempotency keys. Every method is a part of a transaction. */
-export function createKeys({ prepare }: Connection) {
+export function createKeys({ prepare, prepareInsert }: Connection) {
   const join = 'pet_keys JOIN pets ON pets.id = pet_id'
   const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}
     WHERE scope = ? AND key = ? AND expires_at > ?`)
-  const use = prepare(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
+  const use =
+    prepareInsert(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
     VALUES (?, ?, ?, ?, ?)`)
   const readPart = prepare(`SELECT place, scope, key, fingerprint, expires_at, pet_id FROM ${join}
     WHERE place > ? ORDER BY place LIMIT ?`)
@@ -25,7 +26,7 @@ export function createKeys({ prepare }: Connection) {
       return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
     },
     use({ scope, key, fingerprint, expiresAt, petId }: UsedKey): void {
-      use.run(toText(scope), toText(key), fingerprint, expiresAt, petId)
+      use(toText(scope), toText(key), fingerprint, expiresAt, petId)
     },
     /** In the order in which they were used, in parts of at most so many. */
     *readParts(size: number): Iterable<readonly UsedKey[]> {

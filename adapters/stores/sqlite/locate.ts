@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { dirname } from 'node:path'
 import {
   type FileCalls,
+  type FileId,
   isSameFile,
   MOUNTED,
   MOVED,
@@ -47,9 +48,12 @@ export interface Watch {
   note(): void
 }
 
-/** @param real its real path */
-export function watch(path: string, real: string): Watch {
-  const known = new Map([['', fs.statSync(real)]])
+/**
+ * @param real its real path
+ * @param isWhole returns whether the last animal can be read by a connection that has cached none
+ */
+export function watch(path: string, real: string, isWhole: () => boolean): Watch {
+  const known = new Map([['', fileAt(real)]])
   let gone: string | undefined
   let lookAt = 0
 
@@ -66,25 +70,45 @@ export function watch(path: string, real: string): Watch {
     },
     note() {
       for (const end of ['-wal', '-shm']) {
-        const found = fs.statSync(real + end, { throwIfNoEntry: false })
+        const found = fileAt(real + end)
         if (found && isSameFile(found, known.get(end) ?? found)) known.set(end, found)
       }
     },
   }
 
   function isInPlace(end: string): boolean {
-    const own = known.get(end) as fs.Stats
-    const found = fs.statSync(real + end, { throwIfNoEntry: false })
-    // SQLite cuts a longer WAL to that length when it starts over.
-    return (
-      isSameFile(found, own) &&
-      (end === '' || (found?.size ?? 0) >= Math.min(own.size, LONGEST_WAL))
-    )
+    const own = known.get(end) as WatchedFile
+    const found = fileAt(real + end)
+    if (!found || !isSameFile(found, own)) return false
+    if (end === '' || found.size >= own.size) return true
+    // SQLite shortens a WAL that has nothing left to copy, and begins it anew.
+    return found.header !== own.header && isWhole()
   }
 }
 
-/** The length in bytes that the WAL keeps when it starts over. */
-export const LONGEST_WAL = 64 * 1_048_576
+interface WatchedFile extends FileId {
+  readonly size: number
+  /** Of a WAL: its checkpoint number and salts (sqlite.org/fileformat2.html §4.1). */
+  readonly header: string
+}
+
+function fileAt(path: string): WatchedFile | undefined {
+  const stats = fs.statSync(path, { throwIfNoEntry: false })
+  if (!stats) return undefined
+  const { dev, ino, size } = stats
+  return { dev, ino, size, header: path.endsWith('-wal') ? headerOf(path) : '' }
+}
+
+/** SQLite holds no lock on a WAL, so it may be opened and closed. */
+function headerOf(path: string): string {
+  const bytes = Buffer.alloc(32)
+  const file = fs.openSync(path, 'r')
+  try {
+    return bytes.toString('latin1', 0, fs.readSync(file, bytes, 0, bytes.length, 0))
+  } finally {
+    fs.closeSync(file)
+  }
+}
 
 /** In ms. */
 const LOOK_EVERY = 100

@@ -131,11 +131,11 @@ interface Request {
   readonly now: number
 }
 
-function createTable({ prepare }: Connection) {
+function createTable({ prepare, prepareInsert }: Connection) {
   const columns = 'last_seen, minute_count, rejections, day_count, banned_until, ban_level'
   const read = prepare(`SELECT ${columns} FROM usage WHERE partition = ?`)
   const readAll = prepare(`SELECT partition, ${columns} FROM usage ORDER BY partition`)
-  const write = prepare(
+  const write = prepareInsert(
     `INSERT OR REPLACE INTO usage (partition, ${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const remove = prepare('DELETE FROM usage WHERE partition = ?')
@@ -150,7 +150,7 @@ function createTable({ prepare }: Connection) {
     write(partition: string, usage: Usage): void {
       const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
       const counts = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel]
-      write.run(toText(partition), ...counts)
+      write(toText(partition), ...counts)
     },
     remove(partition?: string): void {
       if (partition === undefined) removeAll.run()

@@ -5,11 +5,11 @@ import { PET_COLUMNS } from './rows.js'
 
 export type Statements = ReturnType<typeof createStatements>
 
-export function createStatements({ prepare }: Connection) {
+export function createStatements({ prepare, prepareInsert }: Connection) {
   const next = `(SELECT max(next, (SELECT coalesce(max(id), 0) FROM pets) + 1) FROM pet_ids)`
   const count = `(${next} - 1 - gaps)`
   const insert = (id: string) =>
-    prepare(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
+    prepareInsert(`INSERT INTO pets (id, name, category_id, status) VALUES (${id}, ?, ?, ?)`)
   // Without the hint, a rare status is looked for in the whole table.
   const byStatus = PET_STATUSES.map(status => [
     status,

@@ -92,7 +92,7 @@ function createInserts(connection: Connection, statements: Statements, keys: Key
       const answers = inserts.map(insert => {
         const known = insert.keyed && keys.find(insert.keyed.once, insert.keyed.now)
         if (known) return known
-        statements.insert.run(id, ...toRow(insert.pet))
+        statements.insert(id, ...toRow(insert.pet))
         if (insert.keyed) keys.use({ ...insert.keyed.once, petId: id })
         return inserted(insert, id++)
       })
@@ -102,8 +102,7 @@ function createInserts(connection: Connection, statements: Statements, keys: Key
   }
 
   function insertAlone(insert: Insert): InsertedOnce {
-    const { lastInsertRowid } = statements.insertNext.run(...toRow(insert.pet))
-    return inserted(insert, Number(lastInsertRowid))
+    return inserted(insert, statements.insertNext(...toRow(insert.pet)))
   }
 }
 

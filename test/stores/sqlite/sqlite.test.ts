@@ -11,6 +11,7 @@ import {
 } from '../../../adapters/stores/sqlite/index.js'
 import type { Pet } from '../../../src/index.js'
 import type { PetStorage } from '../../../src/ports.js'
+import { policyOf, T0 } from '../../limits/rate-limit-vectors.js'
 import { assertGrowth } from '../../support/memory.js'
 import { testUnless } from '../../support/test-unless.js'
 import { gate } from '../../support/waiting.js'
@@ -317,6 +318,83 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
   other.close()
   await refused
 })
+
+for (const isBusy of [false, true]) {
+  test(`sqlite - a checkpoint by a backup script that empties the WAL is no outage${isBusy ? ', with inserts right after it' : ''}`, async () => {
+    const path = newPath()
+    const storage = await openHere(path)
+    const limits = await sqliteRateLimits(path)
+    for (let id = 1; id <= 60; id += 20) {
+      for (let n = 0; n < 18; n++) await storage.insert(REX)
+      await storage.ping()
+      await byHand(path, other => {
+        const checkpoint = other.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+        assert.deepEqual({ ...checkpoint }, { busy: 0, log: 0, checkpointed: 0 })
+      })
+      // It is not looked at again, so that this WAL is another one, and shorter.
+      if (isBusy) assert.equal((await storage.insert(REX)).id, id + 18)
+      await storage.ping()
+      await limits.ping()
+      if (!isBusy) assert.equal((await storage.insert(REX)).id, id + 18)
+      assert.equal((await storage.insert(REX)).id, id + 19)
+    }
+    assert.deepEqual(await storage.check(), [])
+    await limits.close()
+    await storage.close()
+  })
+}
+
+for (const left of [0, 20, 0.5, 0.9999]) {
+  test(`sqlite - a WAL that is cut to ${left < 1 ? `${left * 100} %` : `${left} bytes`} is an error, until it is put back`, async () => {
+    const path = newPath()
+    const storage = await openHere(path)
+    for (let n = 0; n < 20; n++) await storage.insert({ ...REX, name: 'x'.repeat(5_000) })
+    await storage.ping()
+    const content = fs.readFileSync(`${path}-wal`)
+    fs.truncateSync(`${path}-wal`, left < 1 ? Math.floor(content.length * left) : left)
+    const message = movedOf(`${path}-wal`)
+    for (let n = 0; n < 2; n++) await assert.rejects(storage.ping(), { message })
+    await assert.rejects(storage.insert(REX), { message })
+    fs.writeFileSync(`${path}-wal`, content)
+    await storage.ping()
+    assert.equal((await storage.insert(REX)).id, 21)
+  })
+}
+
+const IGNORING = {
+  pets: 'an animal',
+  pet_keys: 'an idempotency key',
+  usage: 'a count',
+}
+for (const [table, what] of Object.entries(IGNORING)) {
+  test(`sqlite - a trigger that ignores ${what} is an error, and nothing is stored`, async () => {
+    const path = newPath()
+    const storage = await openHere(path)
+    const limits = await sqliteRateLimits(path)
+    await storage.insert(REX)
+    await byHand(path, other =>
+      other.exec(
+        `CREATE TRIGGER ignoring BEFORE INSERT ON ${table} BEGIN SELECT RAISE(IGNORE); END`,
+      ),
+    )
+    const fix = 'a trigger of its tables ignores inserts; remove it'
+    const refused = { name: 'SqliteError', message: `${path} did not store a row: ${fix}` }
+    const once = { scope: 'web', key: 'k', fingerprint: 'f', expiresAt: 1_000 }
+    const inserts = [
+      () => storage.insert(REX),
+      () => Promise.all([storage.insert(REX), storage.insert(REX)]),
+      () => storage.restore({ pets: [{ id: 1, ...REX }], nextId: 2 }),
+    ]
+    const own = {
+      pets: inserts,
+      pet_keys: [() => storage.insertOnce(REX, once, 0)],
+      usage: [async () => limits.consume('key:web', policyOf('2/9'), T0)],
+    }
+    for (const insert of own[table as keyof typeof own]) await assert.rejects(insert, refused)
+    assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+    await limits.close()
+  })
+}
 
 test('sqlite - closing a file that was replaced keeps the WAL of the new one', async () => {
   const path = newPath()
