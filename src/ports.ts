@@ -65,6 +65,11 @@ export interface PetStorage {
   dump(): Awaitable<PetSnapshot>
   /** Replaces everything. A rejected restore changes nothing. Keys whose pet is missing are dropped. */
   restore(snapshot: PetSnapshot): Awaitable<void>
+  /**
+   * Opens the storage, which its first call does otherwise, and rejects with why it cannot be opened. A call after
+   * a failure tries again. Storages without this method have nothing to open.
+   */
+  ready?(): Awaitable<void>
 }
 
 /** Where usage is counted: one atomic operation, never get and set. */
@@ -83,6 +88,8 @@ export interface RateLimitStore {
    * answer, only its own partitions are counted by this process.
    */
   serverOf?(partition: string): string
+  /** Opens the store, as `ready` of `PetStorage` does. */
+  ready?(): Awaitable<void>
 }
 
 export type RateLimitSnapshot = readonly (readonly [partition: string, usage: Usage])[]

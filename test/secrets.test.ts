@@ -24,7 +24,7 @@ const EVENTS: (keyof StoreEvents)[] = [
 
 test('secrets - no event, log line, response, error, counter or file contains a key', async t => {
   const folder = temporaryFolder(t)
-  await using storage = await jsonFileStorage(join(folder, 'pets.json'))
+  await using storage = jsonFileStorage(join(folder, 'pets.json'))
   const rateLimits = memoryRateLimits()
   let failing = false
   const store = createStore({

@@ -33,10 +33,10 @@ export const verified = async (): Promise<readonly CheckResult[]> => {
 export const register = (test: typeof nodeTest) =>
   verifySuite(test, { baseUrl: server.url, apiKey: 'secret' })
 export const judged = (): JudgeReport => judge(fetch, { baseUrl: server.url }).report()
-export const overEngines = async () =>
+export const overEngines = () =>
   createStore({
-    storage: await postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),
-    rateLimits: await redisRateLimits({ send: async () => 'OK' }),
+    storage: postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),
+    rateLimits: redisRateLimits({ url: 'redis://127.0.0.1' }),
     apiKeys: {},
   })
 export const inBrowser = () =>

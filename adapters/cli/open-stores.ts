@@ -105,6 +105,7 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
     throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`)
   }
   const { addressOf, redisRateLimits } = await import('../redis/open.js')
+  const { isPassing } = await import('../redis/failures.js')
   const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
   if (url.includes('?')) {
     // Not shown: it may be the rest of a password.
@@ -116,8 +117,11 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
     throw new UsageError('--limits takes ca with rediss:// or valkeys:// only, which use TLS')
   }
   const tls = ca && { ca: (await readBytes(ca, '--limits ?ca')).toString() }
-  const rateLimits = await redisRateLimits({ url, required, ...(tls && { tls }) })
+  const rateLimits = redisRateLimits({ url, ...(tls && { tls }) })
   stops.push(rateLimits.close)
+  await rateLimits.ready().catch(error => {
+    if (required || !isPassing(error)) throw error
+  })
   const rateLimitTimeoutMs = timeoutOf('--limits', own)
   return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
 }
@@ -127,8 +131,9 @@ const LIMITS = ['timeout', 'ca'] as const
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
   const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
-  const storage = await postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
+  const storage = postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
   stops.push(storage.close)
+  await storage.ready()
   return { ...storage, storage, name: address }
 }
 
@@ -144,8 +149,9 @@ async function openJsonFile(
   warn: (message: string) => void,
 ): Promise<OpenStorage> {
   const { jsonFileStorage } = await import('../stores/json-file/index.js')
-  const storage = await jsonFileStorage(path, { onError: ({ message }) => warn(message) })
+  const storage = jsonFileStorage(path, { onError: ({ message }) => warn(message) })
   stops.push(storage.close)
+  await storage.ready()
   return { ...openHere(storage), ...storage, name: path }
 }
 
@@ -159,16 +165,18 @@ async function readJson(path: string): Promise<ReadStorage> {
 async function openSqlite(path: string, stops: Stops, toRead = false): Promise<OpenStorage> {
   loadNodeSqlite()
   const { existingStorage, sqliteStorage } = await import('../stores/sqlite/open.js')
-  const storage = await (toRead ? existingStorage : sqliteStorage)(path)
+  const storage = (toRead ? existingStorage : sqliteStorage)(path)
   stops.push(storage.close)
+  await storage.ready()
   return { ...storage, storage, name: path }
 }
 
 async function openSqliteLimits(path: string, stops: Stops) {
   loadNodeSqlite()
   const { sqliteRateLimits } = await import('../stores/sqlite/index.js')
-  const rateLimits = await sqliteRateLimits(path)
+  const rateLimits = sqliteRateLimits(path)
   stops.push(rateLimits.close)
+  await rateLimits.ready()
   return {
     rateLimits,
     name: `sqlite:${path}`,

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { RedisOptions } from 'ioredis'
-import { RedisError } from './failures.js'
+import { NOT_INSTALLED, RedisError } from './failures.js'
 
 /** A client of ioredis: `Redis` for one server, or `Cluster`. */
 export interface RedisClient {
@@ -91,7 +91,6 @@ async function loadClient(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   try {
     return await import('ioredis')
   } catch (cause) {
-    const message = 'The package ioredis is not installed; run: npm install ioredis'
-    throw new RedisError(message, { cause })
+    throw new RedisError(NOT_INSTALLED, { cause })
   }
 }

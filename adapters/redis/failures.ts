@@ -13,8 +13,8 @@ export function explain(error: unknown, address: string): RedisError {
   return new RedisError(`${address}: ${reason}`, { cause: error })
 }
 
-/** Whether it may end without a change to the options or to the rights of the user. */
-export function isPassing(error: unknown): boolean {
+/** Whether a failure of `ready` may end without a change to the options or to the rights of the user. */
+export function isPassing({ cause }: RedisError): boolean {
   const lasting: readonly unknown[] = [
     UNTRUSTED,
     WRONG_PASSWORD,
@@ -22,8 +22,9 @@ export function isPassing(error: unknown): boolean {
     NO_RIGHTS,
     NO_DATABASE,
     IN_CLUSTER,
+    NOT_INSTALLED,
   ]
-  return !(error instanceof RedisError) && !lasting.includes(knownFailure(error)?.[1])
+  return !lasting.includes(knownFailure(cause)?.[1])
 }
 
 function knownFailure(error: unknown) {
@@ -32,6 +33,7 @@ function knownFailure(error: unknown) {
   return PHRASES.find(([phrase]) => words.includes(phrase.toLowerCase()))
 }
 
+export const NOT_INSTALLED = 'The package ioredis is not installed; run: npm install ioredis'
 const UNTRUSTED =
   'its certificate is not trusted; pass the CA as `tls: { ca }`, or as ?ca=<file> of --limits'
 const UNKNOWN_HOST = 'the host is unknown; correct its name'
@@ -66,5 +68,6 @@ const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['DB index', NO_DATABASE],
   ['offline', 'not connected; it reconnects by itself'],
   ['max retries per request', 'not connected; it reconnects by itself'],
+  ['ERR_MODULE_NOT_FOUND', NOT_INSTALLED],
   ['Connection is closed', 'the connection was closed; check that this is a Redis server'],
 ]

@@ -1,7 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import {
   hasMethods,
-  isBoolean,
   isOneOf,
   isSecretObject,
   isString,
@@ -15,11 +14,12 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
+import { openAtUse } from '../stores/kit/open-at-use.js'
 import { inTime } from '../stores/kit/time-limit.js'
 import { connect, type RedisClient, type RedisConnection } from './connect.js'
-import { explain, isPassing } from './failures.js'
+import { explain, isPassing, RedisError } from './failures.js'
 import { probe } from './probe.js'
-import { createRateLimits, type RedisRateLimits } from './rate-limits.js'
+import { ADDRESS, createRateLimits, type RedisRateLimits } from './rate-limits.js'
 
 export const REDIS_OPTIONS = {
   /**
@@ -48,12 +48,6 @@ export const REDIS_OPTIONS = {
    */
   connectTimeoutMs: withDefault(isTimeout, 5_000),
   /**
-   * `false` also opens while the server is unreachable: the process counts by itself until it connects. A wrong
-   * password is still an error.
-   * @default true
-   */
-  required: withDefault(isBoolean, true),
-  /**
    * For `rediss:`, options of `tls.connect` such as `ca`.
    * @default none
    */
@@ -62,24 +56,50 @@ export const REDIS_OPTIONS = {
 export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 
 /**
- * Counts usage in Redis or Valkey, for any number of processes. Opening connects, and tries the
- * script.
+ * Counts usage in Redis or Valkey, for any number of processes. The first call connects. While the server cannot
+ * be used, a store counts by itself, and the connection is tried again in the background.
  *
  * @throws OptionError
- * @throws RedisError when the server cannot be used: one line that names the fix
  */
-export async function redisRateLimits(options: RedisOptions): Promise<RedisRateLimits> {
+export function redisRateLimits(options: RedisOptions): RedisRateLimits {
   const settings = settingsOf(REDIS_OPTIONS, options)
-  const { prefix, clock, connectTimeoutMs, required, url } = settings
+  const { prefix, clock, connectTimeoutMs, url, client } = settings
+  if ((url === undefined) === (client === undefined)) {
+    const problem = { option: 'url', expected: 'an address, unless `client` is given' }
+    throw new OptionError(problem, 'Expected either `url` or `client`')
+  }
   const address = url === undefined ? 'The server of `client`' : addressOf(url)
-  const connection = await openConnection(settings)
-  const tried = connection.ready.then(() => probe(connection.client, prefix))
-  await inTime(connectTimeoutMs, tried).catch(async error => {
-    if (!required && isPassing(error)) return
-    await connection.close()
-    throw explain(error, address)
-  })
-  return createRateLimits({ prefix, clock, address, connection })
+  /** Why the first attempt failed: it says more than that there is no connection. */
+  let failure: RedisError | undefined
+  const { use, methods, close } = openAtUse(open, () => new RedisError(`${address}: closed`))
+  return {
+    ...methods('consume', 'inspect', 'reset', 'dump', 'restore', 'ping'),
+    serverOf(partition) {
+      if (partition.startsWith(ADDRESS)) return ADDRESS
+      // ioredis keeps to itself which server of a cluster has a key: each key counts as one.
+      return client?.nodes ? partition : ''
+    },
+    ready,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function ready(): Promise<void> {
+    await use(limits => failure && limits.ping().catch(() => Promise.reject(failure)))
+  }
+
+  async function open() {
+    const connection = await openConnection(settings)
+    const tried = connection.ready.then(() => probe(connection.client, prefix))
+    await inTime(connectTimeoutMs, tried).catch(async error => {
+      failure = explain(error, address)
+      // The client goes on trying.
+      if (isPassing(failure)) return
+      await connection.close()
+      throw failure
+    })
+    return createRateLimits({ prefix, clock, address, connection })
+  }
 }
 
 async function openConnection({
@@ -88,10 +108,6 @@ async function openConnection({
   tls,
   connectTimeoutMs,
 }: SettingsOf<typeof REDIS_OPTIONS>): Promise<RedisConnection> {
-  if ((url === undefined) === (client === undefined)) {
-    const problem = { option: 'url', expected: 'an address, unless `client` is given' }
-    throw new OptionError(problem, 'Expected either `url` or `client`')
-  }
   if (url !== undefined) return connect({ url, tls, connectTimeoutMs })
   return { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }
 }

@@ -14,6 +14,11 @@ export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
   restore(snapshot: RateLimitSnapshot): Promise<void>
   serverOf(partition: string): string
   /**
+   * Connects, and tries what a request does.
+   * @throws RedisError in one line that names the fix
+   */
+  ready(): Promise<void>
+  /**
    * Resolves if every server decides within a second, as it does for requests.
    * @throws RedisError
    */
@@ -31,12 +36,14 @@ export interface RateLimitParts {
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the server. */
-const ADDRESS = 'addr:'
+export const ADDRESS = 'addr:'
 
 /** In ms. */
 const PING_TIMEOUT = 1_000
 
-export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
+export function createRateLimits(
+  parts: RateLimitParts,
+): Omit<RedisRateLimits, 'ready' | 'serverOf' | typeof Symbol.asyncDispose> {
   const { address, connection, prefix, clock } = parts
   const { close } = connection
   const addresses = memoryRateLimits()
@@ -69,16 +76,10 @@ export function createRateLimits(parts: RateLimitParts): RedisRateLimits {
         .map(([partition, usage]) => storeCommand(prefix + partition, usage))
       await Promise.all(commands.map(command => ask(...command)))
     },
-    serverOf(partition) {
-      if (partition.startsWith(ADDRESS)) return ADDRESS
-      // ioredis keeps to itself which server of a cluster has a key: each key counts as one.
-      return connection.client.nodes ? partition : ''
-    },
     async ping() {
       await inTime(PING_TIMEOUT, probe(connection.client, prefix)).catch(fail)
     },
     close,
-    [Symbol.asyncDispose]: close,
   }
 
   async function inspect(partition: string): Promise<Usage | undefined> {

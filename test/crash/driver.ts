@@ -84,7 +84,7 @@ const SQLITE: Engine = {
   file: 'pets.sqlite',
   run: dieAt => (dieAt > 0 && HAS_STRACE ? killedByStrace(dieAt) : {}),
   async read(path) {
-    const storage = await sqliteStorage(path)
+    const storage = sqliteStorage(path)
     assert.deepEqual(await storage.check(), [])
     const { pets } = await storage.dump()
     await storage.close()

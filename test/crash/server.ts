@@ -12,7 +12,8 @@ import { watchedDisk } from '../stores/json-file/disk-faults.js'
 const [, , path, compactEvery, dieAt, mark] = process.argv
 if (path !== undefined) {
   if (mark !== undefined) process.on('exit', () => fs.writeFileSync(mark, ''))
-  const storage = path.endsWith('.sqlite') ? await sqliteStorage(path) : await openJsonFile(path)
+  const storage = path.endsWith('.sqlite') ? sqliteStorage(path) : jsonFile(path)
+  await storage.ready()
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
   const idempotency = { ttlMs: 86_400_000 }
   const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
@@ -26,7 +27,7 @@ if (path !== undefined) {
   process.send?.(server.port)
 }
 
-function openJsonFile(path: string) {
+function jsonFile(path: string) {
   let calls = 0
   const disk = watchedDisk(() => {
     if (++calls === Number(dieAt)) process.kill(process.pid, 'SIGKILL')

@@ -191,7 +191,8 @@ async function open(disk: SimulatedDisk<Mark>, pid: number) {
     compact = task
     return () => {}
   }
-  const storage = await jsonFileStorage(PATH, { disk: disk.as(pid), whenIdle, onError() {} })
+  const storage = jsonFileStorage(PATH, { disk: disk.as(pid), whenIdle, onError() {} })
+  await storage.ready()
   return { storage, compact: () => compact() }
 }
 

@@ -105,9 +105,12 @@ async function openProcess(path: string): Promise<Process> {
   let calls = 0
   let alarm: { at: number; when: string; task: (call: Call) => void } | undefined
   const as = <T>(task: () => T): T => withDriver(open, task)
+  const [storage, limits] = [sqliteStorage(path), sqliteRateLimits(path)]
+  await as(storage.ready)
+  await as(limits.ready)
   return {
-    storage: await as(() => sqliteStorage(path)),
-    limits: await as(() => sqliteRateLimits(path)),
+    storage,
+    limits,
     atCall(at, when, task) {
       calls = 0
       alarm = { at, when, task }

@@ -34,7 +34,7 @@ export async function cutPower(
     for (const [name, content] of Object.entries(state)) {
       fs.writeFileSync(join(place, name), content)
     }
-    const storage = await sqliteStorage(join(place, 'pets.sqlite'))
+    const storage = sqliteStorage(join(place, 'pets.sqlite'))
     const damage = await storage.check()
     if (damage.length > 0) throw new Error(damage.join(', '))
     const names = await namesIn(storage)

@@ -14,8 +14,10 @@ if (folder !== undefined) {
   const marks = fs.openSync(join(folder, 'marks'), 'w')
   const mark = (mark: Mark) => void fs.writeSync(marks, JSON.stringify(mark))
   const path = join(folder, 'pets.sqlite')
-  let storage = await sqliteStorage(path)
-  const limits = counts ? await sqliteRateLimits(path) : undefined
+  let storage = sqliteStorage(path)
+  const limits = counts ? sqliteRateLimits(path) : undefined
+  await storage.ready()
+  await limits?.ready()
   const policy = { perMinute: 1_000, perDay: 1_000 }
   let names = 0
   const insert = async () => {
@@ -37,7 +39,7 @@ if (folder !== undefined) {
       mark({ kind: 'restored' })
     } else if (what === 1) {
       await storage.close()
-      storage = await sqliteStorage(path)
+      storage = sqliteStorage(path)
     }
   }
   await limits?.close()

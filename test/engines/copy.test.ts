@@ -142,7 +142,8 @@ function copy(cwd: string, words: readonly string[], flags: readonly string[] = 
 
 async function fill(cwd: string, url: string, path: string | undefined): Promise<void> {
   if (path === undefined) {
-    const storage = await postgresStorage({ url, ...PATIENT })
+    const storage = postgresStorage({ url, ...PATIENT })
+    await storage.ready()
     await storage.close()
     const client = new pg.Client(url)
     await client.connect()
@@ -152,7 +153,7 @@ async function fill(cwd: string, url: string, path: string | undefined): Promise
     await client.end()
     return
   }
-  const storage: PetStorage & AsyncDisposable = await sqliteStorage(join(cwd, path))
+  const storage: PetStorage & AsyncDisposable = sqliteStorage(join(cwd, path))
   const pets = Array.from({ length: LARGE }, (_, at) => ({
     id: at + 1,
     name: `Animal ${at}`,

@@ -23,8 +23,9 @@ test('engines - what waits for a frozen PostgreSQL is bounded in number and time
 }, async () => {
   // Long enough that a busy machine adds all of them before the first is over.
   const open = (timeoutMs: number) => postgresStorage({ url: postgresUrl, timeoutMs })
-  const other = await open(60_000)
-  const storage = await open(10_000)
+  const other = open(60_000)
+  const storage = open(10_000)
+  await other.ready()
   await storage.insert(REX)
   await (postgres as Engine).signal('SIGSTOP')
   const names = Array.from({ length: 11_000 }, (_, n) => `late ${n}`)
@@ -73,7 +74,7 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
   proxy.swallow()
   await pets.listPets()
   assert.equal(degraded.length, 1)
-  const direct = await redisRateLimits({ url: redisUrl })
+  const direct = redisRateLimits({ url: redisUrl })
   const before = (await direct.inspect('me'))?.dayCount ?? 0
   await until(async () => {
     await pets.listPets()
@@ -85,7 +86,8 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
 })
 
 async function openStore(url = redisUrl) {
-  const limits = await redisRateLimits({ url, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimits({ url, connectTimeoutMs: 60_000 })
+  await limits.ready()
   const degraded: string[] = []
   const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
   const store = createStore({

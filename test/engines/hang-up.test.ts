@@ -52,7 +52,7 @@ test('hang-up - a client that half-closes at once gets its answer', async () => 
 })
 
 async function serve(schema: string) {
-  const storage = await postgresStorage({ url: (postgres as Engine).url, schema, ...PATIENT })
+  const storage = postgresStorage({ url: (postgres as Engine).url, schema, ...PATIENT })
   const limits = { perMinute: 1_000_000, perDay: 1_000_000 }
   const store = createStore({
     storage,

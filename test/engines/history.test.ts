@@ -72,13 +72,13 @@ test('engines - creates, lists and gets over three processes are linearizable, a
   const { admitted, rejected, lost, reads, creates } = load.counts
   for (const { child } of servers) await kill(child)
 
-  const storage = await postgresStorage({ url: engine.url, schema: 'history', ...PATIENT })
+  const storage = postgresStorage({ url: engine.url, schema: 'history', ...PATIENT })
   const { pets, nextId } = await storage.dump()
   await storage.close()
   history.crash()
   history.reopen(pets.map(seen), nextId)
   // Every answer was counted once, and of the lost ones each perhaps. At midnight, counts begin anew.
-  const limits = await redisRateLimits({ url: redis?.url as string })
+  const limits = redisRateLimits({ url: redis?.url as string })
   const counted = (await limits.inspect('history'))?.dayCount ?? 0
   await limits.close()
   const isOneDay = Math.floor(Date.now() / DAY) === day

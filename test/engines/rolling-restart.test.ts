@@ -50,7 +50,7 @@ test('deploy - a rolling restart under load fails no request, creates included',
   const { answers, created, failures } = await load.stop()
   t.diagnostic(`${answers} requests, ${created} of them creates, ${2 * ROUNDS} restarts`)
   assert.deepEqual(failures, [])
-  await using storage = await postgresStorage({ url: postgres.url })
+  await using storage = postgresStorage({ url: postgres.url })
   assert.equal(await storage.count(), created)
 })
 

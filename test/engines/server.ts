@@ -7,9 +7,12 @@ import { createStore } from '../../src/store.js'
 const [, , postgresUrl, redisUrl, name, perDay] = process.argv
 if (postgresUrl && redisUrl && name) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
+  const storage = postgresStorage({ url: postgresUrl, schema: name, timeoutMs: 60_000 })
+  const rateLimits = redisRateLimits({ url: redisUrl, connectTimeoutMs: 60_000 })
+  await Promise.all([storage.ready(), rateLimits.ready()])
   const store = createStore({
-    storage: await postgresStorage({ url: postgresUrl, schema: name, timeoutMs: 60_000 }),
-    rateLimits: await redisRateLimits({ url: redisUrl, connectTimeoutMs: 60_000 }),
+    storage,
+    rateLimits,
     rateLimitTimeoutMs: 20_000,
     apiKeys: { secret: { id: name, plan: 'enterprise', limits } },
     idempotency: { ttlMs: 86_400_000 },

@@ -133,7 +133,7 @@ async function run(
 
 async function openSqlite(): Promise<Limiter> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-shadow-'))
-  const rateLimits = await sqliteRateLimits(join(folder, 'limits.sqlite'))
+  const rateLimits = sqliteRateLimits(join(folder, 'limits.sqlite'))
   return {
     rateLimits,
     async close() {
@@ -145,7 +145,7 @@ async function openSqlite(): Promise<Limiter> {
 
 async function openRedis(): Promise<Limiter> {
   const engine = await startRedis()
-  const rateLimits = await redisRateLimits({ url: engine.url, clock: 'store' })
+  const rateLimits = redisRateLimits({ url: engine.url, clock: 'store' })
   return {
     rateLimits,
     async close() {

@@ -125,7 +125,8 @@ async function open(
   perDay = PER_MINUTE,
 ) {
   const access = typeof server === 'string' ? { url: server } : { client: server }
-  const limits = await redisRateLimits({ ...access, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimits({ ...access, connectTimeoutMs: 60_000 })
+  await limits.ready()
   t.after(() => limits.close())
   const policy = { perMinute: PER_MINUTE, perDay, banAfter: PER_MINUTE }
   const record = (id: string): ApiKey => ({ id, plan: 'enterprise', limits: policy })

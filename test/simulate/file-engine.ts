@@ -117,7 +117,8 @@ export function createFileEngine(options: Stage) {
       checkText(error)
       report(error.message)
     }
-    const storage = await jsonFileStorage(name, { disk, onError }).catch(error => {
+    const storage = jsonFileStorage(name, { disk, onError })
+    await storage.ready().catch(error => {
       exit(disk)
       checkText(error)
       if ((other || intruder) && IN_USE.test(error.message)) refusals++

@@ -58,7 +58,7 @@ const CONFIGURATIONS: Readonly<
   'in memory': {},
   'with a JSON file, another base path, a deprecation date and no default status': {
     store: async () => ({
-      storage: await jsonFileStorage(`${folder()}/p.json`),
+      storage: jsonFileStorage(`${folder()}/p.json`),
       basePath: '/staging/v1',
       deprecatedAt: T0 - 30 * DAY,
       defaultStatus: null,

@@ -4,6 +4,7 @@ import type { Connection } from './connection.js'
 import { type ObjectStore, resultOf } from './platform.js'
 
 export interface IndexedDbRateLimits extends RateLimitStore, AsyncDisposable {
+  ready(): Promise<void>
   /** Finishes the requests in progress. May be called again. */
   close(): Promise<void>
 }
@@ -36,6 +37,7 @@ export function createRateLimits({ run, close }: Connection): IndexedDbRateLimit
         usage.clear()
         for (const [partition, counts] of snapshot) usage.put(counts, partition)
       }),
+    ready: () => run('readonly', ['usage'], async () => {}),
     close,
     [Symbol.asyncDispose]: close,
   }

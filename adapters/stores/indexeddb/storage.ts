@@ -51,9 +51,14 @@ export function createStorage(
       }),
     restore: async (content, options) => void (await replace(content, options, () => true)),
     seed: (content, options) => replace(content, options, nextId => nextId === 1),
-    ping: async () => void (await run('readonly', ['ids'], ({ ids }) => readNextId(ids))),
+    ready: ping,
+    ping,
     close,
     [Symbol.asyncDispose]: close,
+  }
+
+  async function ping(): Promise<void> {
+    await run('readonly', ['ids'], ({ ids }) => readNextId(ids))
   }
 
   function insert(pet: NewPet, keyed: Keyed | undefined, isGone?: IsGone): Promise<InsertedOnce> {

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { Low } from 'lowdb'
 import {
+  check,
   hasMethods,
   isFunction,
+  isText,
   type OptionsOf,
   settingsOf,
   typed,
@@ -11,6 +13,8 @@ import {
 import type { PetSnapshot } from '../../../src/ports.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
 import { MOUNTED, refuseUnusable, storePathOf, syncFolder } from '../kit/durable-files.js'
+import { durableStorage } from '../kit/durable-storage.js'
+import { openAtUse } from '../kit/open-at-use.js'
 import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
 import { documentFile } from './document.js'
 import { createJournal, removeJournal } from './journal.js'
@@ -46,16 +50,15 @@ export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
  * Pets in a JSON document that people can read and edit, at a cost per insert that does not grow
  * with it. An insert is synced to a journal beside the document before it resolves. A compaction
  * writes the document with the pets of the journal: after a quiet period, when the journal has
- * outgrown the document, and on `close`. Reads are answered from memory. A missing file is created.
+ * outgrown the document, and on `close`. Reads are answered from memory. The first call opens the file, and
+ * creates a missing one; calls reject with a `JsonFileError` while another process uses it, or if it is not such
+ * a document.
  *
  * @throws OptionError
- * @throws JsonFileError when another process uses the file, or it is not such a document
  */
-export async function jsonFileStorage(
-  path: string,
-  options?: JsonFileOptions,
-): Promise<JsonFileStorage> {
+export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFileStorage {
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
+  check('path', path, isText)
   const report = (error: JsonFileError) => {
     try {
       onError(error)
@@ -63,16 +66,18 @@ export async function jsonFileStorage(
       // A listener that throws must not stop a compaction.
     }
   }
-  return locked(disk, path, async (real, lock) => {
-    const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
-    if (unfinished) report(unfinished)
-    if (hasJournal || content.id === undefined) await document.write()
-    if (hasJournal) await removeJournal(disk, journalOf(real), lock)
-    // The last process may have died between a rename and its sync.
-    else await syncFolder(disk, real)
-    const journal = createJournal(disk, journalOf(real), real, lock)
-    return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
-  })
+  const open = () =>
+    locked(disk, path, async (real, lock) => {
+      const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
+      if (unfinished) report(unfinished)
+      if (hasJournal || content.id === undefined) await document.write()
+      if (hasJournal) await removeJournal(disk, journalOf(real), lock)
+      // The last process may have died between a rename and its sync.
+      else await syncFolder(disk, real)
+      const journal = createJournal(disk, journalOf(real), real, lock)
+      return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
+    })
+  return durableStorage(openAtUse(open, () => new JsonFileError(path, 'is closed')))
 }
 
 /** What `check` and `copy` read. */

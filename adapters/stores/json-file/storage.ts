@@ -1,14 +1,12 @@
 import { petToJson, toPet } from '../../../src/pets/pet.js'
 import type { InsertedOnce } from '../../../src/ports.js'
 import { createBatches } from '../kit/batches.js'
-import type { DurableStorage } from '../kit/durable-storage.js'
+import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
 import { type Insert, onceEach } from '../kit/keyed-inserts.js'
-import { readContent, readNewPet, readOnce, readSnapshot } from '../kit/parse-stored.js'
 import { createPetIndex } from '../kit/pet-index.js'
 import { snapshotOf } from '../kit/pet-stream.js'
 import { keyToJson } from './document.js'
 import { createFiles, type FileParts } from './document-and-journal.js'
-import { JsonFileError } from './json-file-error.js'
 
 /**
  * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the complete
@@ -23,8 +21,8 @@ export interface StorageParts extends FileParts {
   readonly whenIdle: WhenIdle
 }
 
-export function createStorage(parts: StorageParts): JsonFileStorage {
-  const { path, document, whenIdle } = parts
+export function createStorage(parts: StorageParts): OpenedStorage {
+  const { document, whenIdle } = parts
   const files = createFiles(parts)
   const inserts = createBatches(
     onceEach<Insert>(given => inTurn(() => commit(given()))),
@@ -32,42 +30,31 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
   )
   let lastTurn: Promise<unknown> = Promise.resolve()
   let cancelIdle = () => {}
-  let closing: Promise<void> | undefined
 
   return {
-    async insert(given, isGone) {
-      refuseWhenClosed()
-      return (await inserts.add({ pet: readNewPet(given), now: 0 }, isGone)).pet
-    },
-    async insertOnce(given, once, now, isGone) {
-      refuseWhenClosed()
-      const insert = { pet: readNewPet(given), once: readOnce(once), now }
-      // What is in use is durable.
-      return document.data.findOnce(once, now) ?? inserts.add(insert, isGone)
-    },
+    insert: async (pet, isGone) => (await inserts.add({ pet, now: 0 }, isGone)).pet,
+    // A key in use has been stored already.
+    insertOnce: async (pet, once, now, isGone) =>
+      document.data.findOnce(once, now) ?? inserts.add({ pet, once, now }, isGone),
     find: id => document.data.find(id),
     list: filter => document.data.list(filter),
-    dump: () => document.data.dump(),
-    async restore(snapshot) {
-      refuseWhenClosed()
-      const restored = createPetIndex(readSnapshot(snapshot))
-      await inTurn(() => files.replace(restored))
-    },
-    async seed(content, options) {
-      refuseWhenClosed()
-      const seeded = createPetIndex(await snapshotOf(readContent(content), options))
+    dump: async () => document.data.dump(),
+    async replace(content, options, wanted) {
+      const index = createPetIndex(await snapshotOf(content, options))
       return inTurn(async () => {
-        if (document.data.nextId() > 1) return false
-        await files.replace(seeded)
+        if (!wanted(document.data.nextId())) return false
+        await files.replace(index)
         return true
       })
     },
-    async ping() {
-      refuseWhenClosed()
-      files.refuseUnusable()
+    ping: async () => files.refuseUnusable(),
+    async close() {
+      await inserts.idle()
+      await inTurn(() => {
+        cancelIdle()
+        return files.close()
+      })
     },
-    close,
-    [Symbol.asyncDispose]: close,
   }
 
   /** Changes to the files take turns; reads do not. */
@@ -100,20 +87,6 @@ export function createStorage(parts: StorageParts): JsonFileStorage {
     cancelIdle()
     cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')))
     void inTurn(() => files.compact('busy'))
-  }
-
-  function close(): Promise<void> {
-    closing ??= inserts.idle().then(() =>
-      inTurn(() => {
-        cancelIdle()
-        return files.close()
-      }),
-    )
-    return closing
-  }
-
-  function refuseWhenClosed(): void {
-    if (closing) throw new JsonFileError(path, 'is closed')
   }
 }
 

@@ -277,6 +277,13 @@ const CASES: Record<string, Case> = {
     same(await storage.dump(), empty)
     same((await storage.insert(REX)).id, empty.nextId)
   },
+  async 'ready.again - no call needs `ready`, which changes nothing and may be called again'(
+    storage,
+  ) {
+    const pets = await insertNamed(storage, 'a')
+    await Promise.all([storage.ready?.(), storage.ready?.()])
+    same(await storage.list({ limit: 100 }), pets)
+  },
   async 'restore.rejected - an invalid snapshot changes nothing'(storage) {
     await insertOfEachStatus(storage)
     const before = await storage.dump()

@@ -4,7 +4,6 @@ import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce, IsGone } from '../../../src/ports.js'
 import { createBatches, type QueueLimits, stillWaited, type Waiting } from '../kit/batches.js'
 import { type KeyedInsert, onceEach } from '../kit/keyed-inserts.js'
-import { readNewPet, readOnce } from '../kit/parse-stored.js'
 import { isDuplicate, PostgresError } from './failures.js'
 import type { Database } from './pool.js'
 import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
@@ -40,7 +39,7 @@ export function createInserts(
       return fromRow({ ...row, id: await inserts.add(row, isGone) })
     },
     async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
-      return keyed.add({ pet: readNewPet(pet), once: readOnce(once), now }, isGone)
+      return keyed.add({ pet, once, now }, isGone)
     },
     /** Resolves when none is left. */
     async idle(): Promise<void> {

@@ -13,6 +13,8 @@ import {
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { durableStorage } from '../kit/durable-storage.js'
+import { openAtUse } from '../kit/open-at-use.js'
 import { explain, PostgresError } from './failures.js'
 import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
@@ -73,57 +75,62 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
 
 /**
  * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
- * Opening connects, and creates or migrates the schema.
+ * The first call connects, and creates or migrates the schema. While the database cannot be used, calls reject
+ * with a `PostgresError`: one line that names the fix.
  *
  * @throws OptionError
- * @throws PostgresError when the database cannot be used: one line that names the fix
  */
-export async function postgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
-  const { schema: name, timeoutMs, ...rest } = settingsOf(POSTGRES_OPTIONS, options)
-  const schema = `"${name}"`
-  const { address, pool, closePool } = await openPool(rest, timeoutMs)
-  pool.on('error', ignore)
-  try {
-    const prepare = await inspect(pool, timeoutMs)
-    const database = createDatabase(pool, timeoutMs)
-    await migrate(database, schema)
-    const statements = createStatements(schema, prepare)
-    // A row is needed only while its batch may be retried.
-    const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
-    await database.query({ text }, [])
-    const connections = () => ({
-      open: pool.totalCount ?? 0,
-      idle: pool.idleCount ?? 0,
-      waiting: pool.waitingCount ?? 0,
-    })
-    const parts = { database, timeoutMs, schema, statements, connections, closePool }
-    return createStorage({ ...parts, writer: randomUUID() })
-  } catch (error) {
-    await closePool()
-    throw explain(error, address)
-  }
-}
-
-interface OpenPool {
-  /** The URL without user, password and parameters, for messages. */
-  readonly address: string
-  readonly pool: PostgresPool
-  readonly closePool: () => Promise<void>
-}
-
-type Access = Omit<SettingsOf<typeof POSTGRES_OPTIONS>, 'schema' | 'timeoutMs'>
-
-async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
-  const { url, pool: given, ssl, connections, connectionLifetimeMs } = options
+export function postgresStorage(options: PostgresOptions): PostgresStorage {
+  const settings = settingsOf(POSTGRES_OPTIONS, options)
+  const { url, pool: given, timeoutMs } = settings
   if ((url === undefined) === (given === undefined)) {
     const problem = { option: 'url', expected: 'an address, unless `pool` is given' }
     throw new OptionError(problem, 'Expected either `url` or `pool`')
   }
-  if (given) {
-    const closePool = async () => void given.off('error', ignore)
-    return { address: 'The database of `pool`', pool: given, closePool }
+  const address = url === undefined ? 'The database of `pool`' : addressOf(url)
+  const schema = `"${settings.schema}"`
+  let pool: PostgresPool | undefined = given
+  const opening = openAtUse(open, () => new PostgresError('The storage is closed'))
+  return {
+    ...durableStorage(opening),
+    ...opening.methods('stream', 'count'),
+    connections: () => ({
+      open: pool?.totalCount ?? 0,
+      idle: pool?.idleCount ?? 0,
+      waiting: pool?.waitingCount ?? 0,
+    }),
   }
-  const address = addressOf(url as string)
+
+  async function open() {
+    const opened = await openPool(settings)
+    pool = opened.pool
+    pool.on('error', ignore)
+    try {
+      const prepare = await inspect(pool, timeoutMs)
+      const database = createDatabase(pool, timeoutMs)
+      await migrate(database, schema)
+      const statements = createStatements(schema, prepare)
+      // A row is needed only while its batch may be retried.
+      const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
+      await database.query({ text }, [])
+      const { closePool } = opened
+      const parts = { database, timeoutMs, schema, statements, closePool }
+      return createStorage({ ...parts, writer: randomUUID() })
+    } catch (error) {
+      await opened.closePool()
+      throw explain(error, address)
+    }
+  }
+}
+
+interface OpenPool {
+  readonly pool: PostgresPool
+  readonly closePool: () => Promise<void>
+}
+
+async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>): Promise<OpenPool> {
+  const { url, pool: given, ssl, connections, connectionLifetimeMs, timeoutMs } = options
+  if (given) return { pool: given, closePool: async () => void given.off('error', ignore) }
   const { Pool } = await loadClient()
   const pool = new Pool({
     connectionString: url,
@@ -138,7 +145,7 @@ async function openPool(options: Access, timeoutMs: number): Promise<OpenPool> {
     application_name: 'animal-adoption-store',
     onConnect: client => configure(client, timeoutMs),
   })
-  return { address, pool: pool as PostgresPool, closePool: () => pool.end() }
+  return { pool: pool as PostgresPool, closePool: () => pool.end() }
 }
 
 /** @throws OptionError without the URL in it: it may hold a password */

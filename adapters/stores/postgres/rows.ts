@@ -2,7 +2,6 @@ import { type Int64, readInt64 } from '../../../src/lib/int64.js'
 import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'
-import { readNewPet } from '../kit/parse-stored.js'
 import type { Row } from './pool.js'
 
 /** A new pet as statement parameters. */
@@ -13,9 +12,7 @@ export interface PetRow {
   readonly status: string | null
 }
 
-/** @throws TypeError naming the field that the database would reject, and the whole batch with it */
-export function toRow(given: NewPet): PetRow {
-  const { name, categoryId, status } = readNewPet(given)
+export function toRow({ name, categoryId, status }: NewPet): PetRow {
   return { name: JSON.stringify(name), category_id: String(categoryId), status: status ?? null }
 }
 

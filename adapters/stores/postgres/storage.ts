@@ -1,9 +1,7 @@
 import { storageOverloaded } from '../../../src/errors.js'
-import type { Pet } from '../../../src/pets/schema.js'
-import type { PetFilter, PetSnapshot } from '../../../src/ports.js'
+import type { PetFilter } from '../../../src/ports.js'
 import { answerAll, createBatches } from '../kit/batches.js'
-import type { DurableStorage } from '../kit/durable-storage.js'
-import { readContent } from '../kit/parse-stored.js'
+import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
 import { type Streamable, snapshotOf } from '../kit/pet-stream.js'
 import { createContent } from './content.js'
 import { isReadOnly, noAnswer, PostgresError } from './failures.js'
@@ -19,9 +17,6 @@ import type { Statements } from './statements.js'
  * the host open.
  */
 export interface PostgresStorage extends DurableStorage, Streamable {
-  find(id: number): Promise<Pet | undefined>
-  list(filter: PetFilter): Promise<readonly Pet[]>
-  dump(): Promise<PetSnapshot>
   count(): Promise<number>
   /** The connections of the pool at this moment. */
   connections(): Connections
@@ -43,12 +38,13 @@ export interface StorageParts {
   readonly statements: Statements
   /** A UUID unique to this storage. */
   readonly writer: string
-  readonly connections: () => Connections
   readonly closePool: () => Promise<void>
 }
 
-export function createStorage(parts: StorageParts): PostgresStorage {
-  const { database, timeoutMs, schema, statements, writer, connections, closePool } = parts
+export function createStorage(
+  parts: StorageParts,
+): OpenedStorage & Pick<PostgresStorage, 'stream' | 'count'> {
+  const { database, timeoutMs, schema, statements, writer, closePool } = parts
   const late = () => noAnswer(timeoutMs)
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const inserts = createInserts(database, statements, writer, queue)
@@ -57,43 +53,25 @@ export function createStorage(parts: StorageParts): PostgresStorage {
     { ...LISTS, queue },
   )
   const content = createContent(database, schema, timeoutMs)
-  const ping = createPing(database, statements, writer)
-  let closing: Promise<void> | undefined
 
   return {
-    insert: whenOpen(inserts.insert),
-    insertOnce: whenOpen(inserts.insertOnce),
-    find: whenOpen(async id => {
+    insert: inserts.insert,
+    insertOnce: inserts.insertOnce,
+    async find(id) {
       if (!Number.isSafeInteger(id)) return undefined
       const [row] = await database.query(statements.find, [id])
       return row && fromRow(row)
-    }),
-    list: whenOpen(filter => lists.add(filter)),
-    dump: whenOpen(() => content.read(snapshotOf)),
-    stream: read => whenOpen(() => content.read(read))(),
-    restore: whenOpen(async (snapshot, options = {}) => {
-      await content.replace(readContent(snapshot), options, () => true)
-    }),
-    seed: whenOpen(async (given, options = {}) =>
-      content.replace(readContent(given), options, nextId => nextId === 1),
-    ),
-    count: whenOpen(content.count),
-    ping: whenOpen(ping),
-    connections,
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-
-  function whenOpen<Given extends unknown[], T>(call: (...given: Given) => Promise<T>) {
-    return async (...given: Given): Promise<T> => {
-      if (closing) throw new PostgresError('The storage is closed')
-      return call(...given)
-    }
-  }
-
-  function close(): Promise<void> {
-    closing ??= Promise.all([inserts.idle(), lists.idle()]).then(closePool)
-    return closing
+    },
+    list: filter => lists.add(filter),
+    dump: () => content.read(snapshotOf),
+    stream: content.read,
+    replace: (given, options = {}, wanted) => content.replace(given, options, wanted),
+    count: content.count,
+    ping: createPing(database, statements, writer),
+    async close() {
+      await Promise.all([inserts.idle(), lists.idle()])
+      await closePool()
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { IsGone } from '../../../src/ports.js'
 import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../kit/batches.js'
 import type { Connection } from './connection.js'
-import { lockedFor, SqliteError } from './failures.js'
+import { lockedFor } from './failures.js'
 
 export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
   readonly timeoutMs: number
@@ -15,7 +15,7 @@ export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>,
 export interface Changes<Change, Answer> {
   /** Rejects if the lock did not become free within the time limit from the arrival of this change on. */
   make(change: Change, isGone?: IsGone): Awaitable<Answer>
-  /** Waits for the changes in progress, then closes the connection. May be called again. */
+  /** Waits for the changes in progress, then closes the connection. */
   close(): Promise<void>
 }
 
@@ -27,17 +27,12 @@ export function createChanges<Change, Answer>(
   const late = () => lockedFor(path)
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const batches = createBatches(settle, { ...limits, queue })
-  let closing: Promise<void> | undefined
   return {
     make(change, isGone) {
-      if (closing) throw new SqliteError(path, 'is closed')
       const answers = batches.mayGoFirst() && connection.attempt(() => apply([change]))
       return answers ? (answers[0] as Answer) : batches.add(change, isGone)
     },
-    close() {
-      closing ??= batches.idle().then(connection.close)
-      return closing
-    },
+    close: () => batches.idle().then(connection.close),
   }
 
   function settle(batch: readonly Waiting<Change, Answer>[]): Promise<void> | void {

@@ -1,11 +1,16 @@
 import {
+  check,
+  isText,
   isTimeout,
   type OptionsOf,
   type SettingsOf,
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { durableStorage } from '../kit/durable-storage.js'
+import { openAtUse } from '../kit/open-at-use.js'
 import { type Connection, connect } from './connection.js'
+import { SqliteError } from './failures.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
 export const SQLITE_OPTIONS = {
@@ -19,30 +24,34 @@ export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
 
 /**
  * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
- * open it do not depend on the number of pets. A missing file is created.
+ * open it do not depend on the number of pets. The first call opens it, and creates a missing file. While it
+ * cannot be used, calls reject with a `SqliteError`: one line that names the fix.
  *
  * @throws OptionError
- * @throws SqliteError when the file cannot be used: one line that names the fix
  */
-export async function sqliteStorage(path: string, options?: SqliteOptions): Promise<SqliteStorage> {
+export function sqliteStorage(path: string, options?: SqliteOptions): SqliteStorage {
   return openStorage(path, settingsOf(SQLITE_OPTIONS, options), true)
 }
 
-/**
- * The same for a file to read. One that is empty is refused, and stays empty.
- *
- * @throws SqliteError
- */
-export async function existingStorage(path: string): Promise<SqliteStorage> {
+/** The same for a file to read. One that is empty is refused, and stays empty. */
+export function existingStorage(path: string): SqliteStorage {
   return openStorage(path, settingsOf(SQLITE_OPTIONS, undefined), false)
 }
 
-async function openStorage(
+function openStorage(
   path: string,
   { timeoutMs }: SettingsOf<typeof SQLITE_OPTIONS>,
   create: boolean,
-): Promise<SqliteStorage> {
-  const open = <T>(use: (connection: Connection) => T) =>
+): SqliteStorage {
+  check('path', path, isText)
+  const connectAgain = <T>(use: (connection: Connection) => T) =>
     connect(path, { timeoutMs, synced: true, create }, use)
-  return open(connection => createStorage(connection, timeoutMs, open))
+  const open = () => connectAgain(connection => createStorage(connection, timeoutMs, connectAgain))
+  const opening = openAtUse(open, () => new SqliteError(path, 'is closed'))
+  const { use, methods } = opening
+  return {
+    ...durableStorage(opening),
+    ...methods('count', 'check'),
+    stream: async read => use(storage => storage.stream(read)),
+  }
 }

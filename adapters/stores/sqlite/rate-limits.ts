@@ -1,5 +1,7 @@
 import type { Awaitable } from '../../../src/lib/async.js'
 import {
+  check,
+  isText,
   isTimeout,
   type OptionsOf,
   settingsOf,
@@ -8,10 +10,12 @@ import {
 import type { Policy } from '../../../src/limits/plans.js'
 import { type Decision, decide, type Usage } from '../../../src/limits/windows-and-bans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
+import { openAtUse } from '../kit/open-at-use.js'
 import { memoryRateLimits } from '../memory.js'
 import { createChanges } from './changes.js'
 import { type Connection, connect } from './connection.js'
 import type { Row } from './driver.js'
+import { SqliteError } from './failures.js'
 import { fromText, toText } from './rows.js'
 
 export const RATE_LIMIT_OPTIONS = {
@@ -29,6 +33,7 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
   reset(partition?: string): Promise<void>
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
+  ready(): Promise<void>
   /**
    * Resolves if the file can be read.
    * @throws SqliteError
@@ -44,25 +49,30 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
 /**
  * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans survive
  * a restart; a power cut may lose the last ones. The file may be the one of the animals: then each commit of
- * counts is synced, too.
+ * counts is synced, too. The first call opens it. While it cannot be used, a store counts by itself.
  *
  * @throws OptionError
- * @throws SqliteError when the file cannot be used: one line that names the fix
  */
-export async function sqliteRateLimits(
-  path: string,
-  options?: SqliteRateLimitOptions,
-): Promise<SqliteRateLimits> {
+export function sqliteRateLimits(path: string, options?: SqliteRateLimitOptions): SqliteRateLimits {
   const { timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
-  return connect(path, { timeoutMs, synced: false }, connection =>
-    createRateLimits(connection, timeoutMs),
-  )
+  check('path', path, isText)
+  const open = () =>
+    connect(path, { timeoutMs, synced: false }, connection =>
+      createRateLimits(connection, timeoutMs),
+    )
+  const { methods, ready, close } = openAtUse(open, () => new SqliteError(path, 'is closed'))
+  return {
+    ...methods('consume', 'inspect', 'reset', 'dump', 'restore', 'ping'),
+    ready,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the disk. */
 const ADDRESS = 'addr:'
 
-function createRateLimits(connection: Connection, timeoutMs: number): SqliteRateLimits {
+function createRateLimits(connection: Connection, timeoutMs: number) {
   const { run, writing, look, sync, prepare } = connection
   const animals = prepare('SELECT 1 FROM pet_ids')
   let isSynced = false
@@ -102,8 +112,7 @@ function createRateLimits(connection: Connection, timeoutMs: number): SqliteRate
       await run(() => table.read(''))
     },
     close: requests.close,
-    [Symbol.asyncDispose]: requests.close,
-  }
+  } satisfies Omit<SqliteRateLimits, 'ready' | typeof Symbol.asyncDispose>
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
     // A commit of counts that a failed sync loses would take later animals in the same file with it.

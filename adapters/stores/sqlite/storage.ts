@@ -1,10 +1,9 @@
-import { type Awaitable, isPromise } from '../../../src/lib/async.js'
+import { isPromise } from '../../../src/lib/async.js'
 import { toPet } from '../../../src/pets/pet.js'
-import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { NewPet } from '../../../src/pets/schema.js'
 import type { Once } from '../../../src/pets/used-key.js'
-import type { InsertedOnce, PetFilter, PetSnapshot } from '../../../src/ports.js'
-import type { DurableStorage } from '../kit/durable-storage.js'
-import { readContent, readNewPet, readOnce } from '../kit/parse-stored.js'
+import type { InsertedOnce } from '../../../src/ports.js'
+import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
 import type { Streamable } from '../kit/pet-stream.js'
 import { createChanges } from './changes.js'
 import type { Connection } from './connection.js'
@@ -16,9 +15,6 @@ import { createStatements, type Statements } from './statements.js'
 
 /** `ping` resolves if the file can be read. `close` refuses what still waits for a lock. */
 export interface SqliteStorage extends DurableStorage, Streamable {
-  find(id: number): Awaitable<Pet | undefined>
-  list(filter: PetFilter): Awaitable<readonly Pet[]>
-  dump(): Promise<PetSnapshot>
   count(): Promise<number>
   /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
   check(): Promise<readonly string[]>
@@ -28,7 +24,7 @@ export function createStorage(
   connection: Connection,
   timeoutMs: number,
   connectAgain: ConnectAgain,
-): SqliteStorage {
+): OpenedStorage & Pick<SqliteStorage, 'stream' | 'count' | 'check'> {
   const { run, reading, look } = connection
   const statements = createStatements(connection)
   const keys = createKeys(connection)
@@ -37,14 +33,12 @@ export function createStorage(
   const inserts = createChanges(connection, { ...LIMITS, timeoutMs, apply: insertAll })
 
   return {
-    async insert(given, isGone) {
-      const inserted = inserts.make({ pet: readNewPet(given), keyed: undefined }, isGone)
+    async insert(pet, isGone) {
+      const inserted = inserts.make({ pet, keyed: undefined }, isGone)
       return isPromise(inserted) ? (await inserted).pet : inserted.pet
     },
-    async insertOnce(given, once, now, isGone) {
-      const keyed = { once: readOnce(once), now }
-      return inserts.make({ pet: readNewPet(given), keyed }, isGone)
-    },
+    insertOnce: async (pet, once, now, isGone) =>
+      inserts.make({ pet, keyed: { once, now } }, isGone),
     find(id) {
       if (!Number.isSafeInteger(id)) return undefined
       return run(() => {
@@ -58,18 +52,12 @@ export function createStorage(
     },
     dump: async () => run(() => reading(content.read)),
     stream: read => transfer(connection, connectAgain, 'reading', all => read(all.stream())),
-    restore: async (snapshot, options) =>
-      transfer(connection, connectAgain, 'writing', all =>
-        all.replace(readContent(snapshot), options),
-      ),
-    async seed(given, options) {
-      const stream = readContent(given)
-      return transfer(connection, connectAgain, 'writing', async all => {
-        if (all.nextId() > 1) return false
-        await all.replace(stream, options)
+    replace: (content, options, wanted) =>
+      transfer(connection, connectAgain, 'writing', async all => {
+        if (!wanted(all.nextId())) return false
+        await all.replace(content, options)
         return true
-      })
-    },
+      }),
     count: async () => run(content.count),
     check: async () => run(() => statements.check.all().map(toProblem)),
     async ping() {
@@ -77,7 +65,6 @@ export function createStorage(
       await run(content.nextId)
     },
     close: inserts.close,
-    [Symbol.asyncDispose]: inserts.close,
   }
 }
 

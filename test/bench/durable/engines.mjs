@@ -2,13 +2,13 @@ import { jsonFileStorage } from '../../../dist/adapters/stores/json-file/index.j
 import { sqliteStorage } from '../../../dist/adapters/stores/sqlite/index.js'
 
 export async function ours(path, animals) {
-  const storage = await jsonFileStorage(path)
+  const storage = jsonFileStorage(path)
   await storage.restore({ pets: animals, nextId: animals.length + 1 })
   return { create: storage.insert, close: storage.close }
 }
 
 async function oursSqlite(path, animals) {
-  const storage = await sqliteStorage(path)
+  const storage = sqliteStorage(path)
   await storage.restore({ pets: animals, nextId: animals.length + 1 })
   return { create: storage.insert, close: storage.close }
 }

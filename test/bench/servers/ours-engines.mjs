@@ -5,9 +5,10 @@ import { createStore } from '../../../dist/src/index.js'
 import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 
 export async function serve(postgresUrl, redisUrl) {
-  const storage = await postgresStorage({ url: postgresUrl })
+  const storage = postgresStorage({ url: postgresUrl })
   await storage.seed({ pets: animals(1_000), nextId: 1_001 })
-  const rateLimits = await redisRateLimits({ url: redisUrl })
+  const rateLimits = redisRateLimits({ url: redisUrl })
+  await rateLimits.ready()
   const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }
   const { port } = await listen(createStore({ storage, rateLimits, apiKeys }), { port: 0 })
   return port

@@ -59,7 +59,7 @@ test('json file - closing leaves a journal whose document is gone, and the next 
     move(path)
     await assert.rejects(storage.close(), { name: 'JsonFileError', message: movedOf(path) })
     const before = contentOf(path)
-    await assert.rejects(jsonFileStorage(path), { name: 'JsonFileError' })
+    await assert.rejects(jsonFileStorage(path).ready(), { name: 'JsonFileError' })
     assert.deepEqual(contentOf(path), before)
     fs.rmSync(path, { recursive: true, force: true })
     fs.renameSync(`${path}.away`, path)
@@ -76,7 +76,7 @@ test('json file - a document edited before its journal was read is refused with 
   const before = contentOf(path)
   const fix = 'put back the document that it belongs to, or remove the journal to lose its animals'
   const message = `${path} is not the document that ${path}.journal was written for; ${fix}`
-  await assert.rejects(jsonFileStorage(path), { name: 'JsonFileError', message })
+  await assert.rejects(jsonFileStorage(path).ready(), { name: 'JsonFileError', message })
   assert.deepEqual(contentOf(path), before)
 })
 
@@ -182,7 +182,7 @@ async function opened(options: JsonFileOptions = {}) {
   const path = join(folder(), 'pets.json')
   const errors: string[] = []
   let idle = () => {}
-  const storage = await jsonFileStorage(path, {
+  const storage = jsonFileStorage(path, {
     whenIdle(task) {
       idle = task
       return () => {}
@@ -190,6 +190,7 @@ async function opened(options: JsonFileOptions = {}) {
     onError: ({ message }) => void errors.push(message),
     ...options,
   })
+  await storage.ready()
   return { path, storage, errors, compact: () => idle() }
 }
 

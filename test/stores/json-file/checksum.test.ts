@@ -46,7 +46,7 @@ test('json file checksum - an edited document opens and is reported, until it is
 
   const path = join(folder(), 'pets.json')
   fs.writeFileSync(path, edited)
-  const storage = await jsonFileStorage(path, { whenIdle: never, onError() {} })
+  const storage = jsonFileStorage(path, { whenIdle: never, onError() {} })
   await storage.insert(REX)
   await storage.close()
   assert.deepEqual((await open(fs.readFileSync(path))).reported, [])
@@ -59,7 +59,7 @@ test('json file checksum - a checksum of the wrong type is refused by name', asy
 
 async function saveTwo(): Promise<Buffer> {
   const path = join(folder(), 'pets.json')
-  const storage = await jsonFileStorage(path, { whenIdle: never })
+  const storage = jsonFileStorage(path, { whenIdle: never })
   await storage.insert(REX)
   await storage.insert({ name: 'Tom', categoryId: 9223372036854775807n })
   await storage.close()
@@ -72,7 +72,7 @@ async function open(document: Buffer) {
   fs.writeFileSync(path, document)
   const reported: string[] = []
   try {
-    const storage = await jsonFileStorage(path, {
+    const storage = jsonFileStorage(path, {
       whenIdle: never,
       onError: ({ message }) => void reported.push(message),
     })

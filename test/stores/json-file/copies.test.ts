@@ -58,7 +58,7 @@ test('json file - a document that was open lacks its journal: the error says wha
   const before = fs.readFileSync(copied, 'utf8')
   const fix = 'copy both files, or remove `journal` from the document to lose them'
   const message = `${copied} lacks ${copied}.journal, which has its last animals; ${fix}`
-  await assert.rejects(jsonFileStorage(copied), { name: 'JsonFileError', message })
+  await assert.rejects(jsonFileStorage(copied).ready(), { name: 'JsonFileError', message })
   assert.equal(fs.readFileSync(copied, 'utf8'), before)
   fs.writeFileSync(copied, before.replace(/,"journal":true,"crc32":"\w+"/, ''))
   assert.deepEqual(await namesIn(copied), [])
@@ -81,7 +81,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
       const [document, journal] = FILES.map(name => fs.readFileSync(join(path, '..', name)))
       fs.writeFileSync(`${path}.journal`, change(journal as Buffer))
       const changed = fs.readFileSync(`${path}.journal`)
-      await assert.rejects(jsonFileStorage(path), / is damaged: line 1 | lacks /)
+      await assert.rejects(jsonFileStorage(path).ready(), / is damaged: line 1 | lacks /)
       assert.deepEqual(fs.readFileSync(path), document)
       assert.deepEqual(fs.readFileSync(`${path}.journal`), changed)
       fs.writeFileSync(`${path}.journal`, journal as Buffer)
@@ -101,7 +101,7 @@ test('json file - a link that replaced the document does not hide the journal be
   fs.rmSync(path)
   fs.symlinkSync(moved, path)
   const message = `${path} is a link to ${moved}, but ${path}.journal is beside the link; move that beside the file, or remove it to lose its animals`
-  await assert.rejects(jsonFileStorage(path), { name: 'JsonFileError', message })
+  await assert.rejects(jsonFileStorage(path).ready(), { name: 'JsonFileError', message })
   assert.deepEqual(fs.readdirSync(join(path, '..')), [...FILES, 'pets.json.lock'])
 })
 
@@ -113,7 +113,7 @@ function copy(path: string, to: string, name = ''): void {
 /** Or why it is refused. */
 async function namesIn(path: string): Promise<string | readonly string[]> {
   try {
-    const storage = await jsonFileStorage(path, { onError() {} })
+    const storage = jsonFileStorage(path, { onError() {} })
     const { pets } = await storage.dump()
     await storage.close()
     return pets.map(({ name }) => name)

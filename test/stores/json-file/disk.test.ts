@@ -122,7 +122,7 @@ test('json file - the default timer does not keep a process alive', async t => {
       return timer
     },
   })
-  const storage = await jsonFileStorage(join(folder(), 'pets.json'))
+  const storage = jsonFileStorage(join(folder(), 'pets.json'))
   await storage.insert(REX)
   assert.deepEqual(
     timers.map(timer => timer.hasRef()),
@@ -185,7 +185,7 @@ test('json file - a close that cannot compact rejects, and leaves the journal', 
   disk.fail('rename document', 'EIO')
   await assert.rejects(storage.close(), { code: 'EIO' })
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
-  const again = await jsonFileStorage(path)
+  const again = jsonFileStorage(path)
   assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }])
   await again.close()
 })
@@ -203,11 +203,10 @@ for (const failing of ['one call fails', 'all calls from one on fail']) {
         left--
         if (left === 0 || (left < 0 && failing.startsWith('all'))) throw diskError('EIO')
       })
-      const failed = await jsonFileStorage(path, { whenIdle: never, disk }).catch(error => {
-        assert.equal(error.name, 'JsonFileError')
-      })
-      await failed?.close().catch(() => {})
-      const again = await jsonFileStorage(path)
+      const failed = jsonFileStorage(path, { whenIdle: never, disk })
+      await failed.ready().catch(error => assert.equal(error.name, 'JsonFileError'))
+      await failed.close().catch(() => {})
+      const again = jsonFileStorage(path)
       assert.deepEqual((await again.dump()).pets, [{ id: 1, ...REX }], `call ${nth}`)
       await again.close()
       assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'], `call ${nth}`)

@@ -21,10 +21,10 @@ const EMPTY = '{"pets":[]}'
 
 const paths = new Map<unknown, string>()
 storageSuite(test, {
-  create: () => open(join(folder(), 'pets.json')),
+  create: () => unopened(join(folder(), 'pets.json')),
   async reopen(storage) {
     await (storage as JsonFileStorage).close()
-    return open(paths.get(storage) as string)
+    return unopened(paths.get(storage) as string)
   },
   idempotency: true,
 })
@@ -138,7 +138,7 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
 for (const [what, [content, reason]] of Object.entries(REFUSED)) {
   test(`json file - a document ${what} is refused and left as it is`, async () => {
     const path = given(content)
-    await assert.rejects(jsonFileStorage(path), refusal(path, reason))
+    await assert.rejects(jsonFileStorage(path).ready(), refusal(path, reason))
     assert.deepEqual(fs.readFileSync(path), Buffer.from(content as string))
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
   })
@@ -147,16 +147,16 @@ for (const [what, [content, reason]] of Object.entries(REFUSED)) {
 test('json file - a file in a missing folder is refused', async () => {
   const nowhere = join(folder(), 'missing', 'pets.json')
   await assert.rejects(
-    jsonFileStorage(nowhere),
+    jsonFileStorage(nowhere).ready(),
     refusal(nowhere, /missing does not exist; create that folder first$/),
   )
 })
 
-test('json file - an invalid option is named', async () => {
+test('json file - an invalid option is named', () => {
   const path = join(folder(), 'pets.json')
-  await assert.rejects(jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
-  await assert.rejects(
-    jsonFileStorage(path, { idle: 5 } as never),
+  assert.throws(() => jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
+  assert.throws(
+    () => jsonFileStorage(path, { idle: 5 } as never),
     /Unknown option `idle`; expected one of disk, whenIdle, onError$/,
   )
 })
@@ -195,7 +195,8 @@ test('json file - what is dropped from the end of a journal is reported once', a
   fs.writeFileSync(`${path}.journal`, Buffer.concat([batch(REX_1), torn]))
   const reported: string[] = []
   const onError = ({ message }: Error) => void reported.push(message)
-  const storage = await jsonFileStorage(path, { onError })
+  const storage = jsonFileStorage(path, { onError })
+  await storage.ready()
   await storage.close()
   const reason = 'ends in 60 bytes of an unfinished write, which were never acknowledged'
   assert.deepEqual(reported, [`${path}.journal ${reason}`])
@@ -218,7 +219,7 @@ test('json file - a document with a name twice is refused, and left as it is', a
   ] as const) {
     const path = join(folder(), 'pets.json')
     fs.writeFileSync(path, document)
-    await assert.rejects(jsonFileStorage(path), twice)
+    await assert.rejects(jsonFileStorage(path).ready(), twice)
     assert.equal(fs.readFileSync(path, 'utf8'), document)
   }
 })
@@ -255,7 +256,7 @@ for (const [what, [line, batches]] of Object.entries(DAMAGED)) {
     const path = given(EMPTY, ...batches)
     const journal = fs.readFileSync(`${path}.journal`)
     const reason = new RegExp(` is damaged: .*\\bline ${line}\\b`)
-    await assert.rejects(jsonFileStorage(path), refusal(`${path}.journal`, reason))
+    await assert.rejects(jsonFileStorage(path).ready(), refusal(`${path}.journal`, reason))
     assert.equal(fs.readFileSync(path, 'utf8'), '{"pets":[]}')
     assert.deepEqual(fs.readFileSync(`${path}.journal`), journal)
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json', 'pets.json.journal'])
@@ -267,7 +268,7 @@ test('json file - with the document missing, its journal says what to put back',
   fs.writeFileSync(`${path}.journal`, batch(pet(5)))
   const fix = `put it back, or remove ${path}.journal to start without its animals`
   const message = `${path} is missing, but ${path}.journal has its last animals; ${fix}`
-  await assert.rejects(jsonFileStorage(path), { message })
+  await assert.rejects(jsonFileStorage(path).ready(), { message })
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json.journal'])
 })
 
@@ -277,8 +278,8 @@ test('json file - a second opening in this process is refused, under any name of
   const other = join(folder(), 'other.json')
   fs.symlinkSync(path, other)
   const held = new RegExp(` is in use by process ${process.pid}; stop that process first$`)
-  await assert.rejects(jsonFileStorage(path), refusal(path, held))
-  await assert.rejects(jsonFileStorage(other), refusal(path, held))
+  await assert.rejects(jsonFileStorage(path).ready(), refusal(path, held))
+  await assert.rejects(jsonFileStorage(other).ready(), refusal(path, held))
   await storage.close()
   await (await open(other)).insert(REX)
   assert.equal(fs.lstatSync(other).isSymbolicLink(), true)
@@ -294,7 +295,10 @@ test('json file - another process that uses the file is named; a dead one is tak
     body: JSON.stringify(REX),
   })
   assert.equal(answer.status, 201)
-  await assert.rejects(jsonFileStorage(path), refusal(path, new RegExp(`process ${holder.pid};`)))
+  await assert.rejects(
+    jsonFileStorage(path).ready(),
+    refusal(path, new RegExp(`process ${holder.pid};`)),
+  )
   holder.kill('SIGKILL')
   await once(holder, 'exit')
   const storage = await open(path)
@@ -368,7 +372,13 @@ function deadLock(path: string, owner = '2147483647-5-0123456789ab'): void {
 }
 
 async function open(path: string): Promise<JsonFileStorage> {
-  const storage = await jsonFileStorage(path)
+  const storage = unopened(path)
+  await storage.ready()
+  return storage
+}
+
+function unopened(path: string): JsonFileStorage {
+  const storage = jsonFileStorage(path)
   paths.set(storage, path)
   return storage
 }

@@ -17,7 +17,7 @@ import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
 export function openElsewhere(path: string, module: URL, open: string, before?: string) {
   const program = `
     const { ${open} } = await import('${module}')
-    console.log(await ${open}(${JSON.stringify(path)}).then(() => 'opened', error => error.message))
+    console.log(await ${open}(${JSON.stringify(path)}).ready().then(() => 'opened', error => error.message))
   `
   const node = [process.execPath, '--input-type=module', '--eval', program]
   const [command = '', ...words] = before
@@ -80,7 +80,8 @@ export async function openWatched(
     idle = task
     return () => {}
   }
-  const storage = await jsonFileStorage(path, { whenIdle, disk, ...options })
+  const storage = jsonFileStorage(path, { whenIdle, disk, ...options })
+  await storage.ready()
   calls.splice(0)
   /** `calls` are those since the opening; `idle` runs what waits for a quiet period. */
   return { path, storage, calls, idle: () => idle() }
@@ -106,7 +107,7 @@ async function crashed(path: string): Promise<readonly Pet[]> {
     const original = join(path, '..', name)
     if (fs.existsSync(original)) fs.copyFileSync(original, join(copy, name))
   }
-  const storage = await jsonFileStorage(join(copy, 'pets.json'))
+  const storage = jsonFileStorage(join(copy, 'pets.json'))
   const { pets } = await storage.dump()
   await storage.close()
   return pets

@@ -38,7 +38,8 @@ for (const [what, change] of Object.entries(CHANGES)) {
           paused.open()
           return resumed.passed
         })
-        const loser = await jsonFileStorage(path, { whenIdle: never, disk })
+        const loser = jsonFileStorage(path, { whenIdle: never, disk })
+        await loser.ready()
         if (begin === 'a journal') await loser.insert(REX)
         left = pauseAt
         const changed = change(loser).then(
@@ -52,7 +53,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
         if (!isPaused) break
 
         hideHolder(path)
-        const winner = await jsonFileStorage(path, { whenIdle: never })
+        const winner = jsonFileStorage(path, { whenIdle: never })
         const before = (await winner.dump()).pets.map(({ name }) => name)
         await winner.insert({ ...REX, name: 'first' })
         resumed.open()
@@ -71,7 +72,8 @@ for (const [what, change] of Object.entries(CHANGES)) {
 for (const begin of ['an empty journal', 'a journal']) {
   test(`json file - an insert that failed with ${begin} because the lock was removed stays unstored`, async () => {
     const path = join(folder(), 'pets.json')
-    const storage = await jsonFileStorage(path, { whenIdle: never })
+    const storage = jsonFileStorage(path, { whenIdle: never })
+    await storage.ready()
     if (begin === 'a journal') await storage.insert({ ...REX, name: 'acknowledged' })
     const acknowledged = await stored(path)
     fs.rmSync(`${path}.lock`, { recursive: true })
@@ -90,7 +92,7 @@ for (const begin of ['an empty journal', 'a journal']) {
 
 test('json file - the lock of a dead process is taken over where no folder of it can be renamed, as on overlayfs', async () => {
   const path = join(folder(), 'pets.json')
-  await jsonFileStorage(path, { whenIdle: never })
+  await jsonFileStorage(path, { whenIdle: never }).ready()
   hideHolder(path)
   const [owner = ''] = fs.readdirSync(`${path}.lock`)
   fs.writeFileSync(join(`${path}.lock`, owner, 'document'), 'unfinished')
@@ -100,7 +102,7 @@ test('json file - the lock of a dead process is taken over where no folder of it
     if (from.endsWith(owner)) throw diskError('EXDEV')
     await NODE_DISK.rename(from, to)
   }
-  const storage = await jsonFileStorage(path, { disk: { ...NODE_DISK, rename } })
+  const storage = jsonFileStorage(path, { disk: { ...NODE_DISK, rename } })
   assert.equal((await storage.insert(REX)).id, 1)
   await storage.close()
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
@@ -110,7 +112,7 @@ test('json file - a foreign file in the lock is named', async () => {
   const path = join(folder(), 'pets.json')
   fs.mkdirSync(`${path}.lock`)
   fs.writeFileSync(join(`${path}.lock`, '.DS_Store'), '')
-  await assert.rejects(jsonFileStorage(path), {
+  await assert.rejects(jsonFileStorage(path).ready(), {
     message: `${path} cannot be locked: ${path}.lock/.DS_Store is in the way; remove it`,
   })
 })

@@ -32,7 +32,8 @@ test('json file - a document that appears while it is opened is not taken for a 
     isFirst = false
     throw Object.assign(new Error('It is missing'), { code: 'ENOENT' })
   }
-  const storage = await jsonFileStorage(path, { disk: { ...NODE_DISK, realpath } })
+  const storage = jsonFileStorage(path, { disk: { ...NODE_DISK, realpath } })
+  await storage.ready()
   await storage.close()
 })
 
@@ -63,7 +64,7 @@ test('json file - a real bind mount is refused', t => {
 /** Refused in one line, and without a trace. */
 async function refuses(path: string, reason: string): Promise<void> {
   const before = fs.readdirSync(join(path, '..'))
-  await assert.rejects(jsonFileStorage(path), error => {
+  await assert.rejects(jsonFileStorage(path).ready(), error => {
     assert.ok(error instanceof JsonFileError)
     assert.equal(error.message, `${path} ${reason}`)
     return true

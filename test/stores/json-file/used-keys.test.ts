@@ -20,7 +20,7 @@ test('json file keys - the document lists them after its pets, and has no such f
   await storage.close()
   const document = `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":[\n${KEY_1}\n]}\n`
   assert.equal(fs.readFileSync(path, 'utf8'), sealed(document))
-  const again = await jsonFileStorage(path)
+  const again = jsonFileStorage(path)
   await again.restore({ pets: [], nextId: 1 })
   await again.close()
   assert.equal(fs.readFileSync(path, 'utf8'), sealed('{"pets":[],"nextId":1}\n'))
@@ -127,7 +127,7 @@ test('json file keys - a replay needs no disk, and is answered while the disk fa
 test('json file keys - in a handwritten document, keys of missing pets are dropped', async () => {
   const orphan = KEY_1.replace('"petId":1', '"petId":9').replace('k1', 'k9')
   const path = given(`{"pets": [${REX_1}], "idempotencyKeys": [${orphan}, ${KEY_1}]}`)
-  const storage = await jsonFileStorage(path)
+  const storage = jsonFileStorage(path)
   assert.deepEqual((await storage.dump()).idempotencyKeys, [JSON.parse(KEY_1)])
   assert.equal((await storage.insertOnce(REX, once('k9'), 0)).replayed, false)
   await storage.close()
@@ -141,7 +141,7 @@ test('json file keys - a document with wrong keys is refused and left as it is',
   ] as const) {
     const content = `{"pets":[${REX_1}],"nextId":2,"idempotencyKeys":${keys}}`
     const path = given(content)
-    await assert.rejects(jsonFileStorage(path), error => {
+    await assert.rejects(jsonFileStorage(path).ready(), error => {
       assert.ok((error as Error).message.includes(reason), (error as Error).message)
       return true
     })
@@ -168,7 +168,7 @@ test('json file keys - a key line that does not follow its pet is damage', async
       `${path}.journal`,
       batchFor(document, lines) + batchFor(document, `${REX_1}\n`),
     )
-    await assert.rejects(crashed(path), /line 1 does not begin an intact batch/)
+    await assert.rejects(crashed(path).ready(), /line 1 does not begin an intact batch/)
   }
 })
 
@@ -178,7 +178,9 @@ function once(key: string): Once {
 
 async function opened(options: Parameters<typeof jsonFileStorage>[1] = {}) {
   const path = join(folder(), 'pets.json')
-  return { path, storage: await jsonFileStorage(path, { whenIdle: never, ...options }) }
+  const storage = jsonFileStorage(path, { whenIdle: never, ...options })
+  await storage.ready()
+  return { path, storage }
 }
 
 function given(content: string): string {

@@ -115,6 +115,8 @@ const PLANTED_BUGS: Readonly<Record<string, Plant>> = {
   // A field of the client stored
   'insert.fields': good =>
     overPets(good, (pet, given) => ({ ...pet, ...(given as object), id: pet.id })),
+  // An opening that begins anew
+  'ready.again': good => ({ ready: () => good.restore({ pets: [], nextId: 1 }) }),
   // A half-written insert
   'insert.rejected': good => ({
     async insert(pet) {

@@ -75,7 +75,6 @@ function open(t: TestContext, isKeyed: boolean) {
     schema: '"s"',
     statements,
     writer: '00000000-0000-0000-0000-000000000000',
-    connections: () => ({ open: 1, idle: 0, waiting: 0 }),
     closePool: async () => {},
   })
   return { clock, pool, create }

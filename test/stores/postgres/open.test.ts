@@ -74,7 +74,8 @@ test('postgres - an unusable database is reported in one line that names the fix
   assert.match(message, /it is read-only; use the address of the primary/)
 
   async function prepare(): Promise<void> {
-    const storage = await postgresStorage({ url, ...PATIENT })
+    const storage = postgresStorage({ url, ...PATIENT })
+    await storage.ready()
     await storage.close()
     await asAdmin(
       url,
@@ -162,7 +163,7 @@ anywhere(
 test('postgres - a read-only replica is refused, and an insert leaves no trace', async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = await postgresStorage({ url: replica.url, timeoutMs: 10_000 })
+  const storage = postgresStorage({ url: replica.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
@@ -183,7 +184,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 test('postgres - ping fails where an insert would: read-only by default, or without its standby', async () => {
   const server = await startPostgres()
   after(() => server.stop())
-  const storage = await postgresStorage({ url: server.url, timeoutMs: 10_000 })
+  const storage = postgresStorage({ url: server.url, timeoutMs: 10_000 })
   after(storage.close)
   await storage.ping()
   const configure = (setting: string) =>
@@ -216,7 +217,7 @@ test('postgres - ping refuses a primary that another has replaced', async t => {
   const client = new pg.Client(engine?.url)
   await client.connect()
   t.after(() => client.end())
-  const storage = await postgresStorage({
+  const storage = postgresStorage({
     ...PATIENT,
     pool: poolOf(async query => {
       const answer = await client.query(query)
@@ -241,7 +242,7 @@ test('postgres - several first starts at once work, serializable by default or n
     "ALTER DATABASE serializable SET default_transaction_isolation = 'serializable'",
   )
   const open = () => postgresStorage({ url, connections: 2, ...PATIENT })
-  const storages = await Promise.all(Array.from({ length: 6 }, open))
+  const storages = Array.from({ length: 6 }, open)
   const pets = await Promise.all(storages.map(storage => storage.insert(REX)))
   assert.deepEqual(pets.map(({ id }) => id).toSorted(), [1, 2, 3, 4, 5, 6])
   for (const storage of storages) await storage.close()
@@ -265,7 +266,8 @@ anywhere(
       { url, ssl: { ca } },
       { url: `${url}?sslmode=verify-full&sslrootcert=${secure.certificate}` },
     ]) {
-      const storage = await postgresStorage({ ...access, ...PATIENT })
+      const storage = postgresStorage({ ...access, ...PATIENT })
+      await storage.ready()
       const [row] = await asAdmin(
         secure.url,
         'SELECT count(*)::int AS count FROM pg_stat_ssl WHERE ssl',
@@ -285,7 +287,7 @@ function poolOf(query: pool.PostgresClient['query']): pool.PostgresPool {
 
 async function failure(options: PostgresOptions): Promise<Error> {
   try {
-    await (await postgresStorage({ ...PATIENT, ...options })).close()
+    await postgresStorage({ ...PATIENT, ...options }).ready()
   } catch (error) {
     return error as Error
   }
@@ -304,7 +306,7 @@ async function asAdmin(url: string, ...statements: string[]): Promise<any[]> {
 
 test('postgres - a connection is replaced after its lifetime', async () => {
   const url = await createDatabase(engine as Engine, 'lifetime')
-  const storage = await postgresStorage({ url, connectionLifetimeMs: 50, ...PATIENT })
+  const storage = postgresStorage({ url, connectionLifetimeMs: 50, ...PATIENT })
   const own = `SELECT pid FROM pg_stat_activity
     WHERE application_name = 'animal-adoption-store' AND datname = 'lifetime'`
   const pids = new Set<number>()

@@ -45,11 +45,11 @@ let schemas = 0
 const schemaOf = new WeakMap<PostgresStorage, string>()
 
 storageSuite((name, run) => test(`postgres - ${name}`, run), {
-  create: () => open(),
+  create: () => unopened(),
   async reopen(storage) {
     const schema = schemaOf.get(storage as PostgresStorage) as string
     await (storage as PostgresStorage).close()
-    return open({ schema })
+    return unopened({ schema })
   },
   idempotency: true,
 })
@@ -397,7 +397,8 @@ test('postgres - a seed is stored once, and never over other animals', async () 
 })
 
 test('postgres - a given pool is used and left open', async () => {
-  const storage = await postgresStorage({ pool, schema: 'hosted', ...PATIENT })
+  const storage = postgresStorage({ pool, schema: 'hosted', ...PATIENT })
+  await storage.ready()
   const listeners = pool.listenerCount('error')
   await storage.insert(REX)
   await storage.close()
@@ -405,7 +406,10 @@ test('postgres - a given pool is used and left open', async () => {
   assert.equal(pool.listenerCount('error'), listeners - 1)
   assert.equal((await pool.query('SELECT 1 AS one')).rows[0].one, 1)
   for (const call of [() => storage.insert(REX), () => storage.find(1), () => storage.dump()]) {
-    await assert.rejects(call(), { name: 'PostgresError', message: 'The storage is closed' })
+    await assert.rejects(async () => call(), {
+      name: 'PostgresError',
+      message: 'The storage is closed',
+    })
   }
 })
 
@@ -422,7 +426,7 @@ test('postgres - close finishes waiting inserts', async () => {
 test('postgres - an open storage does not keep its process alive', async () => {
   const script = `
     import { postgresStorage } from '${new URL('../../../adapters/stores/postgres/index.js', import.meta.url)}'
-    const storage = await postgresStorage({ url: '${engine?.url}', schema: 'brief', timeoutMs: 60_000 })
+    const storage = postgresStorage({ url: '${engine?.url}', schema: 'brief', timeoutMs: 60_000 })
     console.log((await storage.insert({ name: 'Rex', categoryId: 1 })).id)`
   const args = ['--input-type=module', '--eval', script]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
@@ -453,9 +457,15 @@ anywhere(
 )
 
 async function open(options: Partial<PostgresOptions> = {}): Promise<PostgresStorage> {
+  const storage = unopened(options)
+  await storage.ready()
+  return storage
+}
+
+function unopened(options: Partial<PostgresOptions> = {}): PostgresStorage {
   const { schema = `s${schemas++}`, ...rest } = options
   const access = rest.pool || rest.url ? rest : { url: engine?.url as string }
-  const storage = await postgresStorage({ ...PATIENT, ...access, schema })
+  const storage = postgresStorage({ ...PATIENT, ...access, schema })
   schemaOf.set(storage, schema)
   opened.push(storage)
   return storage

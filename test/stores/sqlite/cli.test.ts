@@ -60,7 +60,7 @@ test('sqlite cli - --seed fills a new file and no other', async t => {
 
 test('sqlite cli - check reads a file, and fails when it is damaged', async () => {
   const above = folder()
-  const storage = await sqliteStorage(join(above, 'pets.sqlite'))
+  const storage = sqliteStorage(join(above, 'pets.sqlite'))
   const pets = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 1, name: 'R', categoryId: 1 }))
   await storage.restore({ pets, nextId: 2_001 })
   await storage.close()

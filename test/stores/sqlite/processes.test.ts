@@ -26,7 +26,7 @@ for (const count of [2, 4]) {
     assert.equal(statuses.filter(status => status === 429).length, 200)
     await stop(servers)
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
-    const limits = await sqliteRateLimits(path)
+    const limits = sqliteRateLimits(path)
     assert.equal((await limits.inspect('shared'))?.dayCount, 100)
     await limits.close()
   })
@@ -67,7 +67,7 @@ for (const count of [2, 4]) {
     writing = false
     await reader
     await stop(servers)
-    const storage = await sqliteStorage(path)
+    const storage = sqliteStorage(path)
     const { pets, nextId } = await storage.dump()
     assert.equal(nextId, 201)
     assert.deepEqual(

@@ -20,7 +20,7 @@ after(async () => {
 if (skip) test('sqlite limits - the vectors', () => {})
 else {
   rateLimitSuite('sqlite', async () => {
-    const limits = await sqliteRateLimits(newPath())
+    const limits = sqliteRateLimits(newPath())
     return {
       async consume(partition, policy, now) {
         const decision = await limits.consume(partition, policyOf(policy), now)
@@ -71,7 +71,8 @@ test('sqlite limits - a clock that is not finite is refused', async () => {
 })
 
 async function open(path = newPath()): Promise<SqliteRateLimits> {
-  const limits = await sqliteRateLimits(path)
+  const limits = sqliteRateLimits(path)
+  await limits.ready()
   opened.push(limits)
   return limits
 }

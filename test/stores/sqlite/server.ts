@@ -11,8 +11,9 @@ if (path !== undefined) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
   // Far above what a busy machine takes, so that each request is counted in the file.
   const options = { timeoutMs: 60_000 }
-  const storage = await sqliteStorage(path, options)
-  const rateLimits = await sqliteRateLimits(path, options)
+  const storage = sqliteStorage(path, options)
+  const rateLimits = sqliteRateLimits(path, options)
+  await Promise.all([storage.ready(), rateLimits.ready()])
   const store = createStore({
     storage,
     rateLimits,

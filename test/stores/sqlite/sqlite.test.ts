@@ -27,10 +27,10 @@ after(async () => {
 })
 
 storageSuite((name, run) => test(`sqlite - ${name}`, run), {
-  create: open,
+  create: unopened,
   async reopen(storage) {
     await (storage as SqliteStorage).close()
-    return open(opened.get(storage))
+    return unopened(opened.get(storage))
   },
   idempotency: true,
 })
@@ -193,7 +193,8 @@ test('sqlite - a closed storage refuses everything, and closes once', async () =
 test('sqlite - what waits for a lock when its storage closes is refused', async () => {
   const path = newPath()
   const storage = await openHere(path, 60_000)
-  const limits = await sqliteRateLimits(path, { timeoutMs: 60_000 })
+  const limits = sqliteRateLimits(path, { timeoutMs: 60_000 })
+  await limits.ready()
   await storage.insert(REX)
   await byHand(path, async other => {
     other.exec('BEGIN IMMEDIATE')
@@ -241,7 +242,8 @@ test('sqlite - memory does not grow with the number of animals', async () => {
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 async function openHere(path = newPath(), timeoutMs = 2_500): Promise<SqliteStorage> {
-  const storage = await sqliteStorage(path, { timeoutMs })
+  const storage = sqliteStorage(path, { timeoutMs })
+  await storage.ready()
   opened.set(storage, path)
   return storage
 }
@@ -274,7 +276,7 @@ for (const end of ['', '-wal', '-shm']) {
       const path = newPath()
       const message = movedOf(path + end)
       const storage = await openHere(path)
-      const limits = await sqliteRateLimits(path)
+      const limits = sqliteRateLimits(path)
       await storage.insert(REX)
       await storage.ping()
       await limits.ping()
@@ -308,7 +310,7 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
     if (name === path) located.open()
     return statSync(name, options)
   }) as typeof fs.statSync)
-  const opening = sqliteStorage(path, { timeoutMs: 60_000 })
+  const opening = sqliteStorage(path, { timeoutMs: 60_000 }).ready()
   const refused = assert.rejects(opening, { name: 'SqliteError', message })
   await located.passed
   // Until then it has opened the file.
@@ -409,8 +411,8 @@ test('sqlite - closing a file that was replaced keeps the WAL of the new one', a
   await other.close()
 })
 
-async function open(path = newPath()): Promise<SqliteStorage> {
-  const storage = await sqliteStorage(path)
+function unopened(path = newPath()): SqliteStorage {
+  const storage = sqliteStorage(path)
   opened.set(storage, path)
   return storage
 }
