@@ -63,6 +63,38 @@ test('types - a browser project without the types of Node compiles, but for mist
   )
 })
 
+/** What the API promises everywhere, as programs that compile only while it does. */
+const RULES: Readonly<Record<string, string>> = {
+  '`requests` is a list, and a count of them is `requestCount`': `
+import { judge } from 'animal-adoption-store/judge'
+import { CHECKS, verify } from 'animal-adoption-store/verify'
+import { createTestDouble, explore, runSchedule } from 'animal-adoption-store/test-double'
+
+const double = createTestDouble()
+const watched = judge(fetch, { baseUrl: double.baseUrl })
+const verified = await verify({ baseUrl: double.baseUrl, apiKey: 'a' })
+const explored = await explore(() => {})
+const run = await runSchedule('', () => {})
+export const counts: readonly number[] = [
+  double.report().requestCount, watched.report().requestCount, run.report.requestCount,
+  verified.requestCount, ...CHECKS.map(({ maxRequests }) => maxRequests),
+]
+export const lists: readonly (readonly unknown[])[] = [
+  double.requests(), run.requests, ...explored.failures.map(({ requests }) => requests),
+  ...double.report().findings.map(({ requests }) => requests),
+]`,
+  'only a recording is replayed': `
+import * as doubles from 'animal-adoption-store/test-double'
+const { double, difference } = await (await doubles.openRecording('')).replay({ until: 3 })
+export const used = [double.requests(), difference?.step]
+// @ts-expect-error: a schedule is run
+doubles.replay`,
+}
+
+for (const [rule, program] of Object.entries(RULES)) {
+  test(`types - ${rule}`, () => assert.equal(errorsIn(program), ''))
+}
+
 const SUBPATHS: Record<string, string | { default: string }> = JSON.parse(
   readFileSync(join(ROOT, 'package.json'), 'utf8'),
 ).exports

@@ -86,7 +86,7 @@ export const DOUBLE_OPTIONS = {
    * How many characters of headers and bodies it keeps.
    * @default 8_388_608
    */
-  journalBytes: withDefault(isCount, 8_388_608),
+  journalCharacters: withDefault(isCount, 8_388_608),
   /**
    * Rules that a test breaks on purpose: the verdict lists them, but stays ok.
    * @default none
@@ -138,7 +138,7 @@ function read(given: TestDoubleOptions) {
     faults,
     baseUrl,
     journal,
-    journalBytes,
+    journalCharacters,
     control: _,
     allow,
     clients,
@@ -162,7 +162,7 @@ function read(given: TestDoubleOptions) {
     state: {
       store,
       apiKeys: store.apiKeys,
-      journal: { capacity: journal, bytes: journalBytes, origin },
+      journal: { capacity: journal, characters: journalCharacters, origin },
     },
     begin: { clock: clockState(clock), faults, ...initial } as Beginning,
     baseUrl: baseUrl.replace(/\/$/, ''),

@@ -347,7 +347,7 @@ function reportsOf(
       const { since, notes } = settingsOf(ASSERT_OPTIONS, given)
       const found = reportSince(since)
       const isClean = !notes || found.notes.every(note => note.allowed)
-      if (!found.ok || !isClean || found.requests === 0) {
+      if (!found.ok || !isClean || found.requestCount === 0) {
         throw verdictError(found, reportText(found, { withRequests: true }))
       }
     },

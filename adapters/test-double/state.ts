@@ -21,7 +21,7 @@ export interface StateOptions extends RequestsOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
-  readonly journal: Pick<RecorderOptions, 'capacity' | 'bytes' | 'origin'>
+  readonly journal: Pick<RecorderOptions, 'capacity' | 'characters' | 'origin'>
 }
 
 /** The initial state; what is missing is empty. */
@@ -64,11 +64,11 @@ export function createState(
   const isWorld = options.track.world !== null
   const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
   // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
-  const { capacity, bytes, origin } = options.journal
+  const { capacity, characters, origin } = options.journal
   const journal = createRecorder(
     {
       capacity,
-      bytes,
+      characters,
       origin,
       clock: now,
       keys: apiKeys.keys,

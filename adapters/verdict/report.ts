@@ -41,10 +41,10 @@ export class VerdictError extends Error {
  * @param options.withRequests also shows the first requests of each finding
  */
 export function reportText(
-  { requests, dropped, findings, notes }: Report,
+  { requestCount, dropped, findings, notes }: Report,
   { withRequests = false } = {},
 ): string {
-  const covered = `${count(requests, 'request')}${dropped > 0 ? ` (the journal has dropped ${dropped})` : ''}`
+  const covered = `${count(requestCount, 'request')}${dropped > 0 ? ` (the journal has dropped ${dropped})` : ''}`
   const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
   const noted = notes.length === 0 ? '' : ` and ${count(notes.length, 'note')}`
   const textOf = withRequests ? findingText : row
@@ -52,7 +52,7 @@ export function reportText(
     ...findings.map(finding => textOf(finding, finding.allowed ? ' (allowed)' : '')),
     ...notes.map(note => textOf(note, ' (likely)')),
   ]
-  const verdict = requests === 0 ? UNTESTED : `${found}${noted} in ${covered}.`
+  const verdict = requestCount === 0 ? UNTESTED : `${found}${noted} in ${covered}.`
   return `Verdict: ${verdict}\n${rows.join('')}`
 }
 
@@ -63,7 +63,7 @@ export function reportText(
  */
 export function resultText(report: Report, untested: string | undefined, aside = ''): string {
   const text = reportText(report, { withRequests: true })
-  if (untested === undefined || report.requests === 0) return text + aside
+  if (untested === undefined || report.requestCount === 0) return text + aside
   const isEmpty = report.findings.length + report.notes.length === 0
   return `${isEmpty ? '' : text}${aside}${untested}\n`
 }

@@ -49,7 +49,7 @@ export const reportSchema = z.object({
   /** Whether there is no finding, apart from allowed ones. */
   ok: z.boolean(),
   /** How many requests it covers. */
-  requests: count,
+  requestCount: count,
   /** How many requests the journal has dropped; they are judged nevertheless. */
   dropped: count,
   /** What is certain. */

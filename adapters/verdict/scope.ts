@@ -18,7 +18,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
   let parts: readonly OpenPart[] = []
   const unused = createUnused(since, () => parts)
   let opened = 0
-  let requests = 0
+  let requestCount = 0
 
   return {
     /**
@@ -31,7 +31,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
         window,
         /** This many requests have arrived. */
         arrive(count: number): void {
-          requests += count
+          requestCount += count
         },
         add: (violations: readonly Violation[]): void => past.add(violations, place, after),
         addOpen(entries: Entries): void {
@@ -56,7 +56,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
       for (const part of parts) part.addOpen(entries)
       const { findings, notes } = entries.list(allow)
       const ok = findings.every(({ allowed }) => allowed)
-      return { ok, requests, dropped: 0, findings, notes }
+      return { ok, requestCount, dropped: 0, findings, notes }
     },
   }
 }

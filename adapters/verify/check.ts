@@ -9,7 +9,7 @@ export interface Check {
   /** What has to hold, as a sentence. */
   readonly title: string
   /** The most requests it sends, besides those with the spare key. */
-  readonly requests: number
+  readonly maxRequests: number
   /** Without all of these it is skipped. */
   readonly needs: readonly Need[]
   /** What to do about a failure that may not be the server's own. */

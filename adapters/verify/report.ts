@@ -15,7 +15,7 @@ ${hint === undefined ? '' : `  hint      ${hint}\n`}`
 }
 
 /** One line of counts, below the reasons why checks were skipped. */
-export function summaryText({ results, requests }: VerifyReport, ms: number): string {
+export function summaryText({ results, requestCount }: VerifyReport, ms: number): string {
   const count = (outcome: CheckResult['outcome'], level?: CheckResult['level']) =>
     results.filter(result => result.outcome === outcome && (level ?? result.level) === result.level)
       .length
@@ -30,7 +30,7 @@ export function summaryText({ results, requests }: VerifyReport, ms: number): st
     `${count('failed', 'SHOULD')} SHOULD not met`,
     `${count('skipped')} skipped`,
   ]
-  return `\n${skipped.join('')}${counts.join(', ')}; ${requests} requests in ${duration(ms)}\n`
+  return `\n${skipped.join('')}${counts.join(', ')}; ${requestCount} requests in ${duration(ms)}\n`
 }
 
 function duration(ms: number): string {

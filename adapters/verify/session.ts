@@ -13,7 +13,7 @@ import type { ReadOptions } from './verify-options.js'
 export interface Session extends Subject {
   categoryId: Subject['categoryId']
   /** How many requests were sent. */
-  readonly requests: number
+  readonly requestCount: number
   /** Of the API key. */
   readonly budget: Budget
   /** Replaces keys by their labels. */
@@ -39,8 +39,8 @@ export function createSession(options: ReadOptions): Session {
     readOnly,
     seen,
     categoryId: 1,
-    get requests() {
-      return transport.requests
+    get requestCount() {
+      return transport.requestCount
     },
     budget: budgetOf(KEY),
     redact: redaction.redact,

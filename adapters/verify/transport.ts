@@ -13,7 +13,7 @@ export interface Transport {
   /** Of the base address, without the origin; '' at its root. */
   readonly basePath: string
   /** How many requests were sent. */
-  readonly requests: number
+  readonly requestCount: number
   send(call: Call): Promise<Reply>
   /** In turn on one connection. */
   sendTogether(calls: readonly Call[]): Promise<readonly Reply[]>
@@ -27,13 +27,13 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
   const basePath = url.pathname === '/' ? '' : url.pathname
   // Responses have to come in time, whatever clock the run waits by.
   const time = createTime()
-  let requests = 0
+  let requestCount = 0
 
   return {
     origin: url.origin,
     basePath,
-    get requests() {
-      return requests
+    get requestCount() {
+      return requestCount
     },
     async send(call) {
       const request = plain(call)
@@ -76,7 +76,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
 
   /** Ends after `timeoutMs`, whatever the server or a `fetch` function does. */
   async function transmit(request: PlainRequest): Promise<Reply> {
-    requests++
+    requestCount++
     const { sent } = request
     return await time
       .within(timeoutMs, undefined, signal => receive(request, signal), tooLate(sent))
@@ -101,7 +101,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
   }
 
   async function onConnection(calls: readonly PlainRequest[]): Promise<readonly Reply[]> {
-    requests += calls.length
+    requestCount += calls.length
     const { sendOnConnection } = await import('./connection.js')
     const work = (signal: AbortSignal) => sendOnConnection(url, calls, signal)
     return await time.within(timeoutMs, undefined, work, tooLate(calls[0]?.sent ?? ''))

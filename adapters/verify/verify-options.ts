@@ -155,7 +155,7 @@ export interface CheckResult {
 
 export interface VerifyProgress {
   readonly checksDone: number
-  readonly checks: number
+  readonly checkCount: number
   /** The most requests that are left, besides those with the spare key. */
   readonly requestsLeft: number
   /** The announced limit of the API key; undefined without headers. */

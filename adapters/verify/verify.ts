@@ -22,7 +22,7 @@ export interface VerifyReport {
   readonly baseUrl: string
   /** No MUST is broken, and something was checked. */
   readonly ok: boolean
-  readonly requests: number
+  readonly requestCount: number
   readonly results: readonly CheckResult[]
 }
 
@@ -54,16 +54,16 @@ export async function verify(options: VerifyOptions): Promise<VerifyReport> {
     results.push(result)
     options.onResult?.(result, {
       checksDone: results.length,
-      checks: checks.length,
+      checkCount: checks.length,
       requestsLeft: sumOfRequests(checks.slice(results.length)),
       limit: session.budget.limit,
     })
     if (options.bail && isBroken(result)) break
   }
-  const { requests } = session
+  const { requestCount } = session
   const wasChecked = results.some(({ outcome }) => outcome !== 'skipped')
   const ok = wasChecked && !results.some(isBroken)
-  return { baseUrl: options.baseUrl, ok, requests, results }
+  return { baseUrl: options.baseUrl, ok, requestCount, results }
 }
 
 /** A report of skipped checks would look like a success. @throws VerifyError */
@@ -75,7 +75,7 @@ function refuseNothing(missing: readonly (string | undefined)[]): void {
 
 /** The most that checks send, besides requests with the spare key. */
 export function sumOfRequests(checks: readonly Check[]): number {
-  return checks.reduce((sum, { requests }) => sum + requests, 0)
+  return checks.reduce((sum, { maxRequests }) => sum + maxRequests, 0)
 }
 
 function isBroken({ level, outcome }: CheckResult): boolean {

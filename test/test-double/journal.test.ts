@@ -235,7 +235,7 @@ test('journal - records the code of an Error body, and null for any other body',
 })
 
 test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
-  const double = createTestDouble({ journalBytes: 3_000 })
+  const double = createTestDouble({ journalCharacters: 3_000 })
   await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
   await list(double)
   assert.deepEqual([double.requests(), double.dropped], [[], 1])
@@ -281,7 +281,7 @@ test('journal - counts every character of an exchange, and 500 for the rest, exa
     [3 * size, 3],
     [3 * size - 1, 2],
   ] as const) {
-    const double = createTestDouble({ apiKeys: KEYS, journalBytes: room })
+    const double = createTestDouble({ apiKeys: KEYS, journalCharacters: room })
     await Promise.all([1, 2, 3].map(() => ask(double)))
     assert.equal(double.requests().length, kept)
     double.clearRequests()

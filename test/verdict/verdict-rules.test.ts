@@ -535,7 +535,9 @@ test('verdict - exchanges are judged in the order of their responses', () => {
 })
 
 test('verdict - a request without a response is counted but not judged', () => {
-  const { requests, findings } = report([{ at: 0, answeredAt: null, operation: 'getPet' }])
+  const { requestCount: requests, findings } = report([
+    { at: 0, answeredAt: null, operation: 'getPet' },
+  ])
   assert.deepEqual([requests, findings], [1, []])
   const hung = report([{ at: 0, answeredAt: null, operation: 'getPet', fault: 'hang' }])
   assert.equal(hung.findings.length, 1)

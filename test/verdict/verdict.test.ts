@@ -236,7 +236,7 @@ test('verdict - since the start: counted once a rule and key, with the place whe
     world.reset()
   }
   await createApi(root).send({ path: 'pets?offset=2' })
-  const { requests, findings } = root.report({ since: 'start' })
+  const { requestCount: requests, findings } = root.report({ since: 'start' })
   assert.deepEqual(
     [requests, findings.map(({ rule, where, seen, requests }) => [rule, where, seen, requests])],
     [
@@ -279,9 +279,9 @@ test('verdict - no header of a response breaks the report, the next request, a r
     double.faults.arm(fault)
     double.clock.auto = true
     for (const _ of [1, 2]) await list(double)
-    assert.equal(double.report().requests, 2, JSON.stringify(fault))
+    assert.equal(double.report().requestCount, 2, JSON.stringify(fault))
     await double.reset()
-    assert.equal(double.report({ since: 'start' }).requests, 2)
+    assert.equal(double.report({ since: 'start' }).requestCount, 2)
     await double.close()
   }
 })
@@ -293,7 +293,10 @@ test('verdict - a request that ends after a reset counts where it began', async 
   await arrived(double)
   double.reset()
   await answer
-  assert.deepEqual([double.report().requests, double.report({ since: 'start' }).requests], [0, 1])
+  assert.deepEqual(
+    [double.report().requestCount, double.report({ since: 'start' }).requestCount],
+    [0, 1],
+  )
   assert.deepEqual(rules(double, 'start'), ['name.unknown'])
 })
 
@@ -302,11 +305,11 @@ test('verdict - what the journal drops is remembered, and what a test clears sin
   const { send } = createApi(double)
   await send({ path: 'pets?page=2' })
   for (let count = 0; count < 10; count++) await send()
-  const { requests, dropped } = double.report()
-  assert.deepEqual([requests, dropped, double.report({ since: 'start' }).requests], [11, 6, 11])
+  const { requestCount: requests, dropped } = double.report()
+  assert.deepEqual([requests, dropped, double.report({ since: 'start' }).requestCount], [11, 6, 11])
   assert.deepEqual([rules(double), rules(double, 'start')], [['name.unknown'], ['name.unknown']])
   double.clearRequests()
-  assert.deepEqual([rules(double), double.report().requests], [[], 0])
+  assert.deepEqual([rules(double), double.report().requestCount], [[], 0])
   assert.deepEqual(rules(double, 'start'), ['name.unknown'])
 })
 
@@ -334,7 +337,7 @@ test('verdict - a restored journal is in the report, but not in one since the st
   await other.restore(await double.snapshot())
   assert.deepEqual([rules(other), rules(other, 'start')], [['name.unknown'], ['deprecated.called']])
   await createApi(other).send({ path: 'pets?offset=2' })
-  const { findings, requests } = other.report({ since: 'start' })
+  const { findings, requestCount: requests } = other.report({ since: 'start' })
   assert.deepEqual(
     [requests, findings.map(({ rule, where, seen }) => [rule, where, seen])],
     [

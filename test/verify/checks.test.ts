@@ -142,7 +142,7 @@ test('verify - a run waits for windows, never gets a 429 or a ban, and names wha
   await using own = await openOwn({}, undefined, 'in process')
   own.store.events.on('limit.exceeded', ({ partition }) => rejections.push(partition))
   const waits: VerifyWait[] = []
-  const { requests } = await verify({
+  const { requestCount: requests } = await verify({
     ...own.options,
     limits: false,
     onWait: wait => waits.push(wait),
@@ -178,11 +178,14 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
 })
 
 test('verify - a check alone passes, and sends no more requests than it announces', async () => {
-  for (const { id, requests, needs } of CHECKS) {
+  for (const { id, maxRequests: requests, needs } of CHECKS) {
     if (needs?.includes('limits')) continue
     const report = await verifyOnly(id, needs?.includes('socket') ? 'over HTTP' : 'in process')
     assert.deepEqual([id, report.results[0]?.outcome], [id, 'passed'])
-    assert.ok(report.requests - 1 <= requests, `${id}: ${report.requests - 1} of ${requests}`)
+    assert.ok(
+      report.requestCount - 1 <= requests,
+      `${id}: ${report.requestCount - 1} of ${requests}`,
+    )
   }
 })
 

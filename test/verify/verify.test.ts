@@ -89,7 +89,7 @@ test('verify - --json and --junit hold the same report', async t => {
       'robust.head SHOULD failed',
     ],
   )
-  assert.deepEqual([report.ok, report.baseUrl, report.requests], [false, url, 7])
+  assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 7])
   const xml = await readFile(junit, 'utf8')
   assert.equal(xml, reportJUnit(report))
   assert.match(
@@ -118,7 +118,7 @@ test('verify - JUnit holds any text', () => {
     title: 't',
     outcome: 'failed',
   } as const
-  const report = { baseUrl: '', ok: false, requests: 1, results: [{ ...about, failure }] }
+  const report = { baseUrl: '', ok: false, requestCount: 1, results: [{ ...about, failure }] }
   const sent = 'sent: &lt;a&gt;&amp;&quot;&#10;'
   assert.ok(reportJUnit(report).includes(`${sent}&#10;came: \ufffd\ufffd \u{1f408}&#10;`))
 })

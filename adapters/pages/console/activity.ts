@@ -30,7 +30,7 @@ export type Activity = ReturnType<typeof createActivity>
 
 const SECONDS = 300
 /** At least the latest exchange can be opened, however large it is. */
-const LIMITS = { capacity: 500, bytes: 8 * 1_048_576, least: 1 }
+const LIMITS = { capacity: 500, characters: 8 * 1_048_576, least: 1 }
 /**
  * V8 copies what is kept at each collection. Under load, recording takes 5 to 7 % of the CPU time of
  * a request with 500 exchanges kept, and 2 % with 20. A watching page gets no more than 20 at a time.

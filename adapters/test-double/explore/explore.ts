@@ -25,7 +25,7 @@ export interface Explored {
 }
 
 /** A run with a schedule that was given. */
-export interface Replayed extends Omit<RunFailure, 'reason'> {
+export interface ScheduleRun extends Omit<RunFailure, 'reason'> {
   readonly ok: boolean
   /** In one line; undefined for a run that has not failed. */
   readonly reason: string | undefined
@@ -59,11 +59,11 @@ export async function explore(work: Work, options: ExploreOptions = {}): Promise
  *
  * @throws OptionError, also for a request that never comes
  */
-export async function replay(
+export async function runSchedule(
   schedule: string,
   work: Work,
   options: ExploreOptions = {},
-): Promise<Replayed> {
+): Promise<ScheduleRun> {
   check('schedule', schedule, isString)
   check('work', work, isFunction)
   const steps = parseSchedule(schedule)

@@ -58,7 +58,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   const credentials = createCredentials()
   const recorder = createRecorder({
     capacity: MOST_WAITING,
-    bytes: MOST_CHARACTERS,
+    characters: MOST_CHARACTERS,
     clock,
     keys: () => keys,
     pagination,

@@ -20,14 +20,14 @@ export function judgeText(report: JudgeReport, failures?: ServiceFailures): stri
 }
 
 /** Why nothing was checked, in one line. */
-export function undecidedText({ requests }: JudgeReport): string {
-  if (requests === 0) return 'No request was for the base URL of the service.'
+export function undecidedText({ requestCount }: JudgeReport): string {
+  if (requestCount === 0) return 'No request was for the base URL of the service.'
   return 'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?'
 }
 
-function unansweredLine({ unanswered, requests }: JudgeReport): string {
+function unansweredLine({ unanswered, requestCount }: JudgeReport): string {
   if (unanswered === 0) return ''
-  return `Verdict: ${unanswered} of ${requests} requests got no response, which is not held against the client.\n`
+  return `Verdict: ${unanswered} of ${requestCount} requests got no response, which is not held against the client.\n`
 }
 
 function failureLine({ service, count, first }: ServiceFailures): string {

@@ -1,7 +1,7 @@
 export interface LogOptions {
   readonly capacity: number
   /** How large all items may be together. */
-  readonly bytes: number
+  readonly characters: number
   /** How many it keeps at least, however large they are. */
   readonly least?: number
   /** The number before the first item, and how many were dropped until then. */
@@ -12,7 +12,7 @@ export type Log<Item> = ReturnType<typeof createLog<Item>>
 
 /** The latest items, numbered in the order in which they came. */
 export function createLog<Item>(options: LogOptions) {
-  const { capacity, bytes, least = 0, begin = { last: 0, dropped: 0 } } = options
+  const { capacity, characters, least = 0, begin = { last: 0, dropped: 0 } } = options
   let { last, dropped } = begin
   // Dropped items stay in front until there are as many as fit.
   let items: (Item | undefined)[] = []
@@ -63,7 +63,7 @@ export function createLog<Item>(options: LogOptions) {
 
   function drop(most = capacity): void {
     let count = items.length - head
-    for (; count > most || (count > least && total > bytes); count--) {
+    for (; count > most || (count > least && total > characters); count--) {
       total -= sizes[head] ?? 0
       items[head++] = undefined
       dropped++

@@ -13,7 +13,7 @@ export interface RecorderOptions {
   /** How many exchanges it keeps at most. */
   readonly capacity: number
   /** How many characters of headers and bodies it keeps at most. */
-  readonly bytes: number
+  readonly characters: number
   readonly clock: Clock
   /** The valid API keys, which are redacted: the same value as long as they are the same. */
   readonly keys: () => Keys
@@ -79,10 +79,10 @@ export type OpenExchange = ReturnType<Recorder['begin']>
 
 /** The last exchanges with a service, in the order of arrival. */
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
-  const { capacity, bytes, clock, keys, pagination, origin, callers, onOverflow } = options
+  const { capacity, characters, clock, keys, pagination, origin, callers, onOverflow } = options
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
-  const log = createLog<Item>({ capacity, bytes, begin })
+  const log = createLog<Item>({ capacity, characters, begin })
   for (const plain of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
     log.add(plain, plain.size)
   }

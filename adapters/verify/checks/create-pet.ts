@@ -48,7 +48,7 @@ const ACCEPTED: Table = {
   unique: {
     title: 'every animal has an `id` of its own, even if it equals another',
     must: 'spec §2',
-    requests: 4,
+    maxRequests: 4,
     async run(subject) {
       const samples = [await sample(subject, 'available'), await sample(subject, 'sold')]
       const twin = post(animal(subject, 'twin'))
@@ -59,7 +59,7 @@ const ACCEPTED: Table = {
   concurrent: {
     title: 'animals created at the same time have ids of their own, and all are stored',
     must: 'spec §2',
-    requests: 7,
+    maxRequests: 7,
     async run(subject) {
       const calls = Array.from({ length: 6 }, (_, at) => post(animal(subject, `at once ${at}`)))
       const replies = await atOnce(subject, calls)
@@ -73,7 +73,7 @@ const ACCEPTED: Table = {
   'id-ignored': {
     title: 'the `id` is assigned by the service, whatever `id` the body has',
     must: 'spec §2',
-    requests: 3,
+    maxRequests: 3,
     async run(subject) {
       const { id, name } = await sample(subject, 'available')
       const reply = await subject.send(post({ id, ...animal(subject, 'with an id') }))
@@ -129,7 +129,7 @@ const ACCEPTED: Table = {
   'any-category': {
     title: 'where any small `categoryId` is accepted, so is any int64',
     should: 'spec §2',
-    requests: 3,
+    maxRequests: 3,
     async run(subject) {
       const small = await subject.send(postCategory(subject, '987654321', 'small category'))
       if (small.status === 400) throw new CheckSkipped('the server accepts only some categories')
@@ -141,7 +141,7 @@ const ACCEPTED: Table = {
   'number-forms': {
     title: '1.0, 1e3 and -0 are the integers 1, 1000 and 0, or refused',
     should: 'JSON Schema 2020-12 Validation §6.1.1',
-    requests: 3,
+    maxRequests: 3,
     async run(subject) {
       for (const [form, value] of Object.entries({ '1.0': 1, '1e3': 1000, '-0': 0 })) {
         const reply = await subject.send(postCategory(subject, form, `category ${form}`))
@@ -192,7 +192,7 @@ const ACCEPTED: Table = {
   location: {
     title: 'Location, if sent, leads to the created animal',
     should: 'RFC 9110 §15.3.2',
-    requests: 2,
+    maxRequests: 2,
     needs: ['create', 'getPet'],
     async run(subject) {
       const { send, basePath } = subject
@@ -209,7 +209,7 @@ const ACCEPTED: Table = {
   'refused-unstored': {
     title: 'a refused animal is not stored',
     must: 'RFC 9110 §15.5.1',
-    requests: 2,
+    maxRequests: 2,
     async run(subject) {
       const refused = animal(subject, 'refused')
       const reply = await subject.once(post({ ...refused, status: 'lost' }))
@@ -234,7 +234,7 @@ function kept(title: string, ...texts: readonly string[]): Table[string] {
   return {
     title: `${title} comes back unchanged, or is refused`,
     must: 'spec §2',
-    requests: texts.length + 1,
+    maxRequests: texts.length + 1,
     async run(subject) {
       const stored = new Map<unknown, string>()
       for (const text of texts) {

@@ -12,7 +12,7 @@ const DAY = 24 * HOUR
 
 /** The removal of `getPet` on 5 December 2030 (spec §4.3, §9). */
 export const deprecationChecks = checksOf(
-  { name: 'deprecation', source: 'RFC 9745 §2.1, §4', needs: ['getPet'], requests: 2 },
+  { name: 'deprecation', source: 'RFC 9745 §2.1, §4', needs: ['getPet'], maxRequests: 2 },
   {
     announced: {
       title: 'responses of getPet announce its removal in Sunset, Deprecation or Link',

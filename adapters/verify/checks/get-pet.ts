@@ -11,7 +11,7 @@ const MOST_COMPARED = 24
 
 /** `getPet` (spec §4.3). */
 export const getPetChecks = checksOf(
-  { name: 'get', source: 'spec §4.3', needs: ['getPet'], requests: 2 },
+  { name: 'get', source: 'spec §4.3', needs: ['getPet'], maxRequests: 2 },
   {
     answer: {
       title: 'an animal is answered 200, as an Animal with its `id`',
@@ -31,7 +31,7 @@ export const getPetChecks = checksOf(
     },
     created: {
       title: 'a created animal comes back with the fields of its creation',
-      requests: 8,
+      maxRequests: 8,
       needs: ['getPet', 'create'],
       async run(subject) {
         for (const { id, sent } of await variety(subject)) {
@@ -47,7 +47,7 @@ export const getPetChecks = checksOf(
     listed: {
       title: 'an animal is the same in the list and by itself',
       must: 'spec §2',
-      requests: MOST_COMPARED + 1,
+      maxRequests: MOST_COMPARED + 1,
       async run(subject) {
         const { animals } = await wholeList(subject)
         if (animals.length === 0) throw new CheckSkipped('the store has no animals')
@@ -66,7 +66,7 @@ export const getPetChecks = checksOf(
     int64: {
       title: 'getPet never rounds a `categoryId`, and never leaves one out',
       must: 'spec §2',
-      requests: 4,
+      maxRequests: 4,
       needs: ['getPet', 'create'],
       async run(subject) {
         for (const [digits, id] of await extremes(subject)) {
@@ -92,7 +92,7 @@ export const getPetChecks = checksOf(
     },
     'exact-id': {
       title: 'text that only begins or ends like an `id` is not an `id`',
-      requests: 6,
+      maxRequests: 6,
       async run(subject) {
         const id = await anyId(subject)
         for (const other of [`${id}x`, `${id}.5`, `${id},1`, `x${id}`, `${id}%20`]) {
@@ -103,7 +103,7 @@ export const getPetChecks = checksOf(
     spelling: {
       title: 'an `id` is found as plain decimal digits only',
       should: 'spec §4.3',
-      requests: 6,
+      maxRequests: 6,
       async run(subject) {
         const id = await anyId(subject)
         const hexadecimal = `0x${id.toString(16)}`
@@ -114,7 +114,7 @@ export const getPetChecks = checksOf(
     },
     'other-id': {
       title: 'an `id` that differs by a multiple of 2^32, or in its sign, is a different one',
-      requests: 5,
+      maxRequests: 5,
       async run(subject) {
         const id = BigInt(await anyId(subject))
         for (const other of [id + 2n ** 32n, id - 2n ** 32n, id + 2n ** 64n, -id]) {

@@ -13,7 +13,7 @@ const TABLE: Table = {
   chunked: {
     title: 'a chunked body is read, or refused with 411',
     must: 'RFC 9112 §7.1',
-    requests: 1,
+    maxRequests: 1,
     needs: ['socket', 'create'],
     async run(subject) {
       const call = post(animal(subject, 'chunked'), { 'transfer-encoding': 'chunked' })
@@ -23,7 +23,7 @@ const TABLE: Table = {
   'refused-body': {
     title: 'the body of a refused request is not taken for the next request',
     must: 'RFC 9112 §9.3',
-    requests: 2,
+    maxRequests: 2,
     async run({ sendTogether }) {
       const refused = { ...post('GET / HTT'), as: NO_KEY }
       const [, next] = await sendTogether([refused, ONE])
@@ -33,7 +33,7 @@ const TABLE: Table = {
   'absolute-form': {
     title: 'the target may be a whole URL',
     must: 'RFC 9112 §3.2.2',
-    requests: 1,
+    maxRequests: 1,
     async run({ sendTogether, origin, basePath }) {
       const call = { path: `${origin}${basePath}${ONE.path}` }
       for (const reply of await sendTogether([call])) expect.status(reply, 200)
@@ -42,7 +42,7 @@ const TABLE: Table = {
   'head-empty': {
     title: 'the response to HEAD has no content',
     must: 'RFC 9110 §9.3.2',
-    requests: 2,
+    maxRequests: 2,
     async run({ sendTogether }) {
       await sendTogether([{ ...ONE, method: 'HEAD' }, ONE]).catch((error: unknown) => {
         if (!(error instanceof NoReply) || !error.code.startsWith('HPE_')) throw error

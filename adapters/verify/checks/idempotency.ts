@@ -14,7 +14,7 @@ export const idempotencyChecks = checksOf(
     name: 'idempotency',
     source: `${DRAFT} §2.6`,
     needs: ['create', 'idempotency'],
-    requests: 2,
+    maxRequests: 2,
     isFresh: true,
   },
   {

@@ -17,7 +17,7 @@ const MOST_REJECTIONS = 200
 
 /** What happens beyond the limit (spec §8). `exhausted` spares each check a window of its own. */
 export const limitChecks = checksOf(
-  { name: 'limits', source: 'spec §8', needs: ['limits'], requests: 0 },
+  { name: 'limits', source: 'spec §8', needs: ['limits'], maxRequests: 0 },
   {
     exhaust: {
       title: 'a request over the limit is 429',
@@ -71,7 +71,7 @@ export const limitChecks = checksOf(
     'other-key': {
       title: 'another key has its own budget',
       should: 'spec §8',
-      requests: 2,
+      maxRequests: 2,
       async run(subject) {
         subject.renew()
         const before = await subject.send(LIST)
@@ -87,7 +87,7 @@ export const limitChecks = checksOf(
     },
     'creates-nothing': {
       title: 'a request rejected with 429 has no effect',
-      requests: 1,
+      maxRequests: 1,
       needs: ['limits', 'create'],
       async run(subject) {
         await rejected(subject)

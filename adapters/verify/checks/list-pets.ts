@@ -24,7 +24,7 @@ export const emptyListChecks = checksOf(
 
 /** `listPets` (spec §4.1). */
 export const listPetsChecks = checksOf(
-  { name: 'list', source: 'spec §4.1', requests: 2 },
+  { name: 'list', source: 'spec §4.1', maxRequests: 2 },
   {
     answer: {
       title: 'the list is a JSON array',
@@ -61,7 +61,7 @@ export const listPetsChecks = checksOf(
     },
     limit: {
       title: '`limit` is the maximum number of animals',
-      requests: 15,
+      maxRequests: 15,
       async run(subject) {
         await fill(subject, 11)
         for (const limit of [1, 2, 10]) {
@@ -77,7 +77,7 @@ export const listPetsChecks = checksOf(
     },
     'limit-default': {
       title: 'without `limit` it is 20',
-      requests: 23,
+      maxRequests: 23,
       async run(subject) {
         await fill(subject, 21)
         const { length } = (await wholeList(subject)).animals
@@ -89,7 +89,7 @@ export const listPetsChecks = checksOf(
     'limit-filled': {
       title: 'a page holds as many animals as `limit` allows',
       should: 'spec §4.1',
-      requests: 14,
+      maxRequests: 14,
       async run(subject) {
         await fill(subject, 10)
         const { length } = (await wholeList(subject)).animals
@@ -145,7 +145,7 @@ export const listPetsChecks = checksOf(
     })),
     'status-limit': {
       title: '`status` and `limit` work together',
-      requests: 5,
+      maxRequests: 5,
       needs: ['create'],
       async run(subject) {
         const { send, once } = subject
@@ -164,7 +164,7 @@ export const listPetsChecks = checksOf(
     },
     'every-status': {
       title: 'without `status`, animals of every status are listed',
-      requests: 4,
+      maxRequests: 4,
       needs: ['create'],
       async run(subject) {
         const samples = []
@@ -178,7 +178,7 @@ export const listPetsChecks = checksOf(
     },
     newest: {
       title: 'an animal is listed as soon as it is created',
-      requests: 3,
+      maxRequests: 3,
       needs: ['create'],
       async run(subject) {
         await allAnimals(subject)
@@ -193,7 +193,7 @@ export const listPetsChecks = checksOf(
     fields: {
       title: 'an animal is listed with the fields of its creation',
       must: 'spec §2',
-      requests: 5,
+      maxRequests: 5,
       needs: ['create'],
       async run(subject) {
         const creations = await variety(subject)
@@ -240,7 +240,7 @@ export const listPetsChecks = checksOf(
     int64: {
       title: 'lists never round a `categoryId`, and never leave one out',
       must: 'spec §2',
-      requests: 3,
+      maxRequests: 3,
       needs: ['create'],
       async run(subject) {
         const created = await extremes(subject)

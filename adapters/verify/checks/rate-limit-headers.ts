@@ -63,7 +63,7 @@ export const rateLimitHeaderChecks = checksOf(
     },
     counts: {
       title: 'each request leaves fewer in the window',
-      requests: 3,
+      maxRequests: 3,
       async run({ send }) {
         let before = numbersOf(await send(LIST))
         let isConstant = true

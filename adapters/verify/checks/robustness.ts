@@ -194,7 +194,7 @@ export const robustnessChecks = checksOf(
     'body-limit': {
       title: 'a body of 32 MiB is refused',
       should: 'RFC 9110 §15.5.14',
-      requests: 2,
+      maxRequests: 2,
       needs: ['socket', 'create'],
       async run(subject) {
         const call = post(`${' '.repeat(32 * MEBIBYTE)}${valid(subject, 'large')}`)
@@ -228,7 +228,7 @@ export const robustnessChecks = checksOf(
     alive: {
       title: 'after all of this, the list is still answered 200',
       must: 'spec §4.1',
-      requests: 1,
+      maxRequests: 1,
       always: true,
       async run({ send }) {
         expect.status(await send(LIST), 200)

@@ -28,14 +28,14 @@ interface Calls {
 /** Judges one reply. */
 interface Judged {
   /** @default that of the group */
-  readonly requests?: number
+  readonly maxRequests?: number
   readonly of: (subject: Subject) => Promise<Reply>
   readonly judge: Judge
 }
 
 interface Routine {
   /** @default that of the group */
-  readonly requests?: number
+  readonly maxRequests?: number
   readonly always?: true
   run(subject: Subject): Promise<void>
 }
@@ -46,7 +46,7 @@ interface Group {
   readonly source: string
   readonly needs?: readonly Need[]
   /** @default 1 */
-  readonly requests?: number
+  readonly maxRequests?: number
   readonly hint?: (id: string) => string
   /** Whether calls are sent even when their replies are known. @default false */
   readonly isFresh?: boolean
@@ -71,10 +71,11 @@ export function checksOf(group: Group, table: Table): readonly Check[] {
       const { needs = needsOf(entry, group) } = entry
       return { ...about, ...runOf(entry, group), needs }
     }
-    const { requests = group.requests ?? 1 } = entry
-    if ('run' in entry) return { ...about, always: entry.always ?? false, requests, run: entry.run }
+    const { maxRequests = group.maxRequests ?? 1 } = entry
+    if ('run' in entry)
+      return { ...about, always: entry.always ?? false, maxRequests, run: entry.run }
     const { of, judge } = entry
-    return { ...about, requests, run: async subject => judge(await of(subject), subject) }
+    return { ...about, maxRequests, run: async subject => judge(await of(subject), subject) }
   })
 }
 
@@ -89,9 +90,9 @@ export function each<T>(
   )
 }
 
-function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'requests' | 'run'> {
+function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'maxRequests' | 'run'> {
   return {
-    requests: callsOf(calls, EXAMPLE).length,
+    maxRequests: callsOf(calls, EXAMPLE).length,
     async run(subject) {
       let first: Reply | undefined
       for (const call of callsOf(calls, subject)) {

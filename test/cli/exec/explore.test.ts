@@ -88,7 +88,7 @@ test('exec --explore - runs the command once for each schedule, and is red when 
     exitCode: 7,
     output: 'not created\n',
   })
-  assert.deepEqual([requests.length, requests[1].fault, report.requests], [2, 'reset', 2])
+  assert.deepEqual([requests.length, requests[1].fault, report.requestCount], [2, 'reset', 2])
   const junit = await readFile(files('a.xml'), 'utf8')
   assert.match(
     junit,

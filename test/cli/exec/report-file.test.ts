@@ -44,7 +44,7 @@ test('report - has for a machine what the text says, and the commands that repea
   const [, second] = report.findings[0].shown
   assert.equal(code, 1)
   assert.deepEqual(
-    [report.version, report.exitCode, report.ok, report.untested, report.requests],
+    [report.version, report.exitCode, report.ok, report.untested, report.requestCount],
     [1, 1, false, null, 3],
   )
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { explore, FAULTS, replay, type Work } from '../../../adapters/test-double/index.js'
+import { explore, FAULTS, runSchedule, type Work } from '../../../adapters/test-double/index.js'
 
 const HEADERS = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
 const ADA = { method: 'POST', headers: HEADERS, body: '{"name":"Ada","categoryId":1}' }
@@ -299,18 +299,18 @@ test('explore - faults that have the same effect share one run', async () => {
   assert.equal(pruned, 3 + 1 + 0 + 1 + 2)
 })
 
-test('replay - runs one schedule again', async () => {
+test('runSchedule - runs one schedule again', async () => {
   const { failures } = await explore(impatient, { faults: ['reset'], invariant: oneAnimal })
   const [failure] = failures
   const options = { faults: ['reset'], depth: 2, invariant: oneAnimal }
-  const again = await replay(failure?.schedule ?? '', impatient, options)
+  const again = await runSchedule(failure?.schedule ?? '', impatient, options)
   assert.deepEqual(
     { ok: again.ok, reason: again.reason, requests: again.requests },
     { ok: false, reason: failure?.reason, requests: failure?.requests },
   )
-  const fine = await replay('', impatient)
+  const fine = await runSchedule('', impatient)
   assert.deepEqual([fine.ok, fine.reason, fine.requests.length], [true, undefined, 1])
-  await assert.rejects(replay('createPet#3=reset', impatient), {
+  await assert.rejects(runSchedule('createPet#3=reset', impatient), {
     message:
       'Expected `schedule` to be of requests that the work sends: createPet#1, got createPet#3',
   })

@@ -25,7 +25,7 @@ test('judge - a client of any server gets the verdict of the double', async () =
   assert.throws(assertPolite, (error: VerdictError) => {
     assert.ok(error instanceof VerdictError)
     assert.match(error.message, /deprecated\.called \(key 1, first at 2030/)
-    return error.report.requests === 2
+    return error.report.requestCount === 2
   })
 })
 
@@ -52,13 +52,13 @@ test('judge - other addresses pass unjudged, and requests that are never sent ar
   ]) {
     await fetch(url, { headers: KEY })
   }
-  assert.deepEqual([report().requests, report().findings], [0, []])
+  assert.deepEqual([report().requestCount, report().findings], [0, []])
   const real = judge(globalThis.fetch, { baseUrl: BASE })
   const signal = AbortSignal.abort()
   await assert.rejects(real.fetch(`${BASE}/pets`, { signal }), { name: 'AbortError' })
   await assert.rejects(real.fetch('nowhere'), TypeError)
   await assert.rejects(real.fetch(`${BASE}/pets`, { headers: { 'not a name': '' } }), TypeError)
-  assert.equal(real.report().requests, 0)
+  assert.equal(real.report().requestCount, 0)
 })
 
 test('judge - a service that decides on nothing leaves nothing proven', async () => {
@@ -78,7 +78,11 @@ test('judge - a service that decides on nothing leaves nothing proven', async ()
     const { fetch, report, assertPolite } = judge(service, { baseUrl: BASE })
     const response = fetch(`${BASE}/pets`, { headers: KEY, redirect: 'manual' })
     await response.then(got => got.text()).catch(() => {})
-    assert.deepEqual([report().ok, report().requests, report().decided], [true, 1, 0], behaviour)
+    assert.deepEqual(
+      [report().ok, report().requestCount, report().decided],
+      [true, 1, 0],
+      behaviour,
+    )
     assert.throws(assertPolite, /the service decided on no request/, behaviour)
   }
   const { assertPolite } = judge(answering(200), { baseUrl: BASE })

@@ -249,7 +249,7 @@ test('proxy - reaches one server: whole URLs, CONNECT, foreign hosts and other c
     )
     client.socket.destroy()
   }
-  assert.deepEqual([service.sockets.length, proxy.report().requests], [0, 0])
+  assert.deepEqual([service.sockets.length, proxy.report().requestCount], [0, 0])
 })
 
 test('proxy - redirects are not followed, and paths outside the base path pass unjudged', async () => {
@@ -261,7 +261,7 @@ test('proxy - redirects are not followed, and paths outside the base path pass u
   const response = await fetch(new URL('/openapi.json', proxy.url), init)
   assert.deepEqual([response.status, response.headers.get('location')], [307, `${other.url}/pets`])
   assert.match(service.received[0] ?? '', /^GET \/openapi\.json HTTP/)
-  assert.deepEqual([other.sockets.length, proxy.report().requests], [0, 0])
+  assert.deepEqual([other.sockets.length, proxy.report().requestCount], [0, 0])
 })
 
 /** What a bad server does with a connection, and what the client gets. */

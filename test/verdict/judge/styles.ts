@@ -24,7 +24,7 @@ function stylesOf(clients: Record<string, Client>, finds: readonly RuleId[]): St
  * What two verdicts on the same requests have in common: everything but the names of keys, and what a
  * lost response said.
  */
-export function said({ findings, notes, requests }: Report) {
+export function said({ findings, notes, requestCount: requests }: Report) {
   const inCommon = (found: Report['findings']) =>
     found.map(({ key, shown, ...finding }) => ({
       ...finding,

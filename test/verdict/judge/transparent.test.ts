@@ -137,7 +137,7 @@ test('judge - a signal ends a call before and after its headers, and a canceled 
 
   await (await fetch(`${baseUrl}/pets`)).body?.cancel()
   await Promise.all(ended)
-  const { requests, unanswered, findings, notes } = report()
+  const { requestCount: requests, unanswered, findings, notes } = report()
   assert.deepEqual([ended.length, requests, unanswered, findings, notes], [3, 3, 1, [], []])
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createLog } from '../../../adapters/verdict/log/log.js'
 
 test('log - clearing forgets what was dropped, not the numbers', () => {
-  const log = createLog<string>({ capacity: 2, bytes: 9, begin: { last: 5, dropped: 3 } })
+  const log = createLog<string>({ capacity: 2, characters: 9, begin: { last: 5, dropped: 3 } })
   log.add('a', 9)
   log.add('b', 1)
   assert.deepEqual([log.dropped(), log.find(7)], [4, 'b'])
@@ -24,7 +24,7 @@ test('log - holds what a plain array would', () => {
   )
   const options = fc.record({
     capacity: fc.integer({ min: 1, max: 5 }),
-    bytes: fc.integer({ min: 0, max: 15 }),
+    characters: fc.integer({ min: 0, max: 15 }),
     least: fc.integer({ min: 0, max: 1 }),
     begin: fc.record({ last: fc.nat({ max: 9 }), dropped: fc.nat({ max: 9 }) }),
   })
@@ -78,7 +78,7 @@ test('log - holds what a plain array would', () => {
 
 function isTooLarge(
   kept: readonly { size: number }[],
-  { bytes, least }: { bytes: number; least: number },
+  { characters, least }: { characters: number; least: number },
 ): boolean {
-  return kept.length > least && kept.reduce((sum, { size }) => sum + size, 0) > bytes
+  return kept.length > least && kept.reduce((sum, { size }) => sum + size, 0) > characters
 }

@@ -10,7 +10,7 @@ function open({ capacity = 10, onOverflow = () => {} } = {}) {
   const keys = { current: ['old-key-1234'] as readonly string[] }
   const recorder = createRecorder({
     capacity,
-    bytes: 100_000,
+    characters: 100_000,
     clock: () => 0,
     keys: () => keys.current,
     pagination: false,

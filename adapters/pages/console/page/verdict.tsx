@@ -7,14 +7,16 @@ import { countOf } from './time.js'
 /** What the client did wrong, so far. */
 export function Verdict(props: PanelProps) {
   const { live, report } = props
-  const { findings = [], notes = [], requests = 0, dropped = 0 } = report ?? {}
-  const judged = `${countOf(requests)} ${requests === 1 ? 'request' : 'requests'} in the journal`
+  const { findings = [], notes = [], requestCount = 0, dropped = 0 } = report ?? {}
+  const judged = `${countOf(requestCount)} ${requestCount === 1 ? 'request' : 'requests'} in the journal`
   const left = dropped > 0 ? `, ${countOf(dropped)} earlier ones dropped` : ''
   return (
     <Panel title="Verdict" actions={<span class="muted push">{judged + left}</span>}>
       {report && live.connection === 'open' && findings.length === 0 && (
         <p class="dot ok">
-          {requests === 0 ? 'Nothing to judge yet.' : 'No violations: this client behaves well.'}
+          {requestCount === 0
+            ? 'Nothing to judge yet.'
+            : 'No violations: this client behaves well.'}
         </p>
       )}
       {[...findings, ...notes].map((finding, at) => (
