@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
-import { memoryStorage } from '../adapters/stores/memory.js'
-import { createStore } from '../src/index.js'
 import { openSocket, type RawSocket, statusesIn } from './http/raw-socket.js'
-import { T0 } from './limits/rate-limit-vectors.js'
+import { openStore } from './support/demo-store.js'
 import { assertGrowth } from './support/memory.js'
 
 const MEGABYTE = 1_000_000
@@ -81,7 +79,7 @@ test('hostile - ten thousand pipelined requests are answered, even to a client t
 })
 
 test('hostile - a client that disconnects at any byte leaves nothing behind', async () => {
-  const store = open()
+  const store = openStore()
   const server = await listen(store, { port: 0 })
   const request = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
   for (let length = 0; length < request.length; length += 7) {
@@ -97,7 +95,7 @@ test('hostile - a client that disconnects at any byte leaves nothing behind', as
 })
 
 test('hostile - a smuggled request is not served', async () => {
-  const store = open()
+  const store = openStore()
   await using server = await listen(store, { port: 0 })
   const smuggled = `${post('Content-Length: 29')}{"name":"Rex","categoryId":1}`
   for (const headers of [
@@ -115,16 +113,8 @@ test('hostile - a smuggled request is not served', async () => {
   assert.deepEqual(await store.listPets(), [])
 })
 
-function open() {
-  return createStore({
-    storage: memoryStorage(),
-    apiKeys: { demo: { id: 'demo', plan: 'business' } },
-    clock: () => T0,
-  })
-}
-
 function serve(options: ListenOptions = {}) {
-  return listen(open(), { port: 0, ...options })
+  return listen(openStore(), { port: 0, ...options })
 }
 
 /** Writes the text that many times, no faster than the server reads. */

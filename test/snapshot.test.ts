@@ -42,31 +42,19 @@ test('snapshot - rejects numbers outside their range and accepts its bounds', as
     ...good,
     journal: { ...journal, exchanges: [{ ...exchange, [field]: value }] },
   })
-  const counts = ['minuteCount', 'rejections', 'dayCount', 'banLevel']
-  const instants = ['lastSeen', 'bannedUntil']
   const cases: [snapshot: unknown, isValid: boolean][] = [
-    ...counts.flatMap((field): typeof cases => [
-      [withUsage(field, 0), true],
-      [withUsage(field, -1), false],
-      [withUsage(field, 0.5), false],
-    ]),
-    ...instants.flatMap((field): typeof cases => [
-      [withUsage(field, -8.64e15), true],
-      [withUsage(field, 8.64e15), true],
-      [withUsage(field, -8.64e15 - 1), false],
-      [withUsage(field, 8.64e15 + 1), false],
-    ]),
+    [withUsage('minuteCount', 0), true],
+    [withUsage('minuteCount', -1), false],
+    [withUsage('banLevel', 0.5), false],
+    [withUsage('bannedUntil', -8.64e15), true],
+    [withUsage('bannedUntil', 8.64e15 + 1), false],
     [withExchange('n', 1), true],
     [withExchange('n', 0), false],
-    [{ ...good, journal: { ...journal, received: 0, dropped: 0, connections: 0 } }, true],
     [{ ...good, journal: { ...journal, received: -1 } }, false],
-    [{ ...good, journal: { ...journal, dropped: -1 } }, false],
-    [{ ...good, journal: { ...journal, connections: -1 } }, false],
     [{ ...good, clock: { now: T0, frozen: true, scale: 1_000_000 } }, true],
     [{ ...good, clock: { now: T0, frozen: true, scale: 0 } }, false],
     [{ ...good, nextId: 2 }, true],
     [{ ...good, nextId: 1 }, false],
-    [{ ...good, pets: [], nextId: 1 }, true],
     [{ ...good, pets: [], nextId: 0 }, false],
   ]
   for (const [snapshot, isValid] of cases) {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
-import { T0 } from '../limits/rate-limit-vectors.js'
+import { openStore } from '../support/demo-store.js'
 import { heldHandler } from './held-handler.js'
 import { openSocket, statusesIn } from './raw-socket.js'
 
@@ -16,7 +16,7 @@ const POST = (headers: string, body = '') =>
 const REX = '{"name":"Rex","categoryId":1}'
 
 test('close - finishes an upload in flight, drops idle sockets, and can be called again', async () => {
-  const server = await listen(open(), { port: 0 })
+  const server = await listen(openStore(), { port: 0 })
   const idle = await openSocket(server.port)
   idle.write(GET)
   await idle.until('[]')
@@ -41,7 +41,7 @@ test('close - finishes an upload in flight, drops idle sockets, and can be calle
 })
 
 test('close - requests that arrive in one chunk while closing are all answered', async () => {
-  const store = open()
+  const store = openStore()
   const [held, release] = signal()
   const [arrived, arrive] = signal()
   const handler: ApiHandler = {
@@ -72,7 +72,7 @@ test('close - answers every pipelined request in flight, in whatever order they 
     [2, 1, 0],
     [1, 2, 0],
   ]) {
-    const { handler, release, arrived } = heldHandler(open())
+    const { handler, release, arrived } = heldHandler(openStore())
     const server = await listen(handler, { port: 0, keepAliveTimeout: 60_000 })
     const client = await openSocket(server.port)
     client.write(GET + GET + GET)
@@ -90,7 +90,7 @@ test('close - answers every pipelined request in flight, in whatever order they 
 })
 
 test('close - a response larger than the system buffers arrives in full', async () => {
-  const store = open()
+  const store = openStore()
   const name = 'x'.repeat(1_000_000)
   for (let n = 0; n < 20; n++) await store.createPet({ name, categoryId: 1 })
   const server = await listen(store, { port: 0 })
@@ -107,14 +107,6 @@ test('close - a response larger than the system buffers arrives in full', async 
   await closed
 })
 
-function open() {
-  return createStore({
-    storage: memoryStorage(),
-    apiKeys: { demo: { id: 'demo', plan: 'business' } },
-    clock: () => T0,
-  })
-}
-
 test('close - does not wait forever for a client that does not read its response', async () => {
   const server = await listen(openLarge(), { port: 0, requestTimeout: 50, headersTimeout: 50 })
   const client = await openSocket(server.port)
@@ -126,7 +118,7 @@ test('close - does not wait forever for a client that does not read its response
 })
 
 test('close - what follows a request that ends its connection is not answered', async () => {
-  const { handler, release, arrived } = heldHandler(open())
+  const { handler, release, arrived } = heldHandler(openStore())
   const server = await listen(handler, { port: 0 })
   const client = await openSocket(server.port)
   client.write(`${GET}garbage\r\n\r\n`)
@@ -150,7 +142,7 @@ function openLarge() {
 }
 
 test('close - in its grace, an idle connection gets one more response, which ends it', async t => {
-  const server = await listen(open(), { port: 0 })
+  const server = await listen(openStore(), { port: 0 })
   const [late, silent] = [await openSocket(server.port), await openSocket(server.port)]
   for (const client of [late, silent]) {
     client.write(GET)
@@ -169,7 +161,7 @@ test('close - in its grace, an idle connection gets one more response, which end
 })
 
 test('keepAliveTimeout - is longer than a proxy keeps its connections, if nothing is said', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(GET)
   assert.match(await client.until('[]'), /\r\nKeep-Alive: timeout=72\r\n/)
@@ -178,7 +170,7 @@ test('keepAliveTimeout - is longer than a proxy keeps its connections, if nothin
 
 test('timeouts - what arrived while the process could not read is not late', async () => {
   const timeouts = { headersTimeout: 300, requestTimeout: 300, keepAliveTimeout: 300 }
-  await using server = await listen(open(), { port: 0, ...timeouts })
+  await using server = await listen(openStore(), { port: 0, ...timeouts })
   const [idle, begun] = [await openSocket(server.port), await openSocket(server.port)]
   idle.write(GET)
   await idle.until('[]')
@@ -202,7 +194,7 @@ function freeze(ms: number): void {
 }
 
 test('keepAliveTimeout - closes an idle connection, but not one with a request in flight', async () => {
-  const { handler, release, arrived } = heldHandler(open())
+  const { handler, release, arrived } = heldHandler(openStore())
   await using server = await listen(handler, { port: 0, keepAliveTimeout: 1_000 })
   const busy = await openSocket(server.port)
   busy.write(GET)

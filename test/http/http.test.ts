@@ -5,12 +5,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import {
-  type ApiHandler,
-  type ApiResponse,
-  createStore,
-  type StoreOptions,
-} from '../../src/index.js'
+import { type ApiHandler, createStore, type StoreOptions } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { heldHandler } from './held-handler.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'
@@ -45,37 +40,6 @@ test('pipelining - a list sees what was created before it in the same piece', as
   assert.match(text, /\[.*\{"id":2,"name":"Rex"/)
   client.socket.destroy()
 })
-
-test('abort - a client that disconnects in the middle of its body creates nothing', async () => {
-  const store = open()
-  const { handler, answers } = withAnswersKept(store)
-  const server = await listen(handler, { port: 0 })
-  for (const headers of ['Content-Length: 50', 'Transfer-Encoding: chunked']) {
-    const client = await openSocket(server.port)
-    client.write(POST(`${headers}\r\nExpect: 100-continue`, '5\r\n{"na'))
-    await client.until('100 Continue')
-    client.socket.resetAndDestroy()
-    await client.ended()
-  }
-  await server.close()
-  const bodies = (await Promise.all(answers)).map(({ body }) => JSON.parse(body).message)
-  assert.deepEqual(bodies, ['The body ended early.', 'The body ended early.'])
-  assert.deepEqual(await store.listPets(), [])
-})
-
-/** The answers of a handler, also those that no client receives. */
-function withAnswersKept(inner: ApiHandler) {
-  const answers: Promise<ApiResponse>[] = []
-  const handler: ApiHandler = {
-    ...inner,
-    handle(request) {
-      const answer = Promise.resolve(inner.handle(request))
-      answers.push(answer)
-      return answer
-    },
-  }
-  return { handler, answers }
-}
 
 test('body.size - an upload that is too large is answered, and the connection stays open', async () => {
   await using server = await listen(open(), { port: 0 })

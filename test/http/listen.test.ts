@@ -12,7 +12,7 @@ import {
 } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, OptionError } from '../../src/index.js'
-import { T0 } from '../limits/rate-limit-vectors.js'
+import { openStore } from '../support/demo-store.js'
 import { openSocket } from './raw-socket.js'
 
 test('listen - the origin of a server on all addresses can be opened', async t => {
@@ -36,7 +36,7 @@ test('listen - the origin of a server on all addresses can be opened', async t =
 })
 
 test('listen - with port 0, `url` has the real port and the base path', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   assert.ok(server.port > 0)
   assert.equal(server.origin, `http://127.0.0.1:${server.port}`)
   assert.equal(server.url, `${server.origin}/v1`)
@@ -60,14 +60,17 @@ test('listen - an invalid option is named with its value', async () => {
       'Expected `keepAliveTimeout` to be an integer from 1 to 2147483647, got 2147483648',
     ],
   ] as const) {
-    await assert.rejects(listen(open(), options as ListenOptions), { name: 'OptionError', message })
+    await assert.rejects(listen(openStore(), options as ListenOptions), {
+      name: 'OptionError',
+      message,
+    })
   }
-  await assert.rejects(listen(open(), { prot: 1 } as ListenOptions), OptionError)
+  await assert.rejects(listen(openStore(), { prot: 1 } as ListenOptions), OptionError)
 })
 
 test('listen - a handler without `handle` is refused before a port is open', async () => {
   const message = /^Expected `handler` to be an object with the methods handle, got /
-  for (const handler of [undefined, {}, Promise.resolve(open())]) {
+  for (const handler of [undefined, {}, Promise.resolve(openStore())]) {
     await assert.rejects(listen(handler as never, { port: 0 }), { name: 'OptionError', message })
     assert.throws(() => toFetchHandler(handler as never), { name: 'OptionError', message })
     assert.throws(() => toNodeHandler(handler as never), { name: 'OptionError', message })
@@ -75,12 +78,12 @@ test('listen - a handler without `handle` is refused before a port is open', asy
 })
 
 test('listen - rejects if the port is in use', async () => {
-  await using server = await listen(open(), { port: 0 })
-  await assert.rejects(listen(open(), { port: server.port }), { code: 'EADDRINUSE' })
+  await using server = await listen(openStore(), { port: 0 })
+  await assert.rejects(listen(openStore(), { port: server.port }), { code: 'EADDRINUSE' })
 })
 
 test('listen - requests of one turn are each handled in their own async context', async () => {
-  const store = open()
+  const store = openStore()
   const current = new AsyncLocalStorage<string | undefined>()
   const enter = (message: unknown) =>
     current.enterWith((message as { request: IncomingMessage }).request.url)
@@ -103,11 +106,3 @@ test('listen - requests of one turn are each handled in their own async context'
   ])
   for (const { socket } of clients) socket.destroy()
 })
-
-function open() {
-  return createStore({
-    storage: memoryStorage(),
-    apiKeys: { demo: { id: 'demo', plan: 'business' } },
-    clock: () => T0,
-  })
-}

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ListenOptions, listen } from '../../adapters/http/index.js'
-import { memoryStorage } from '../../adapters/stores/memory.js'
-import { type ApiHandler, createStore } from '../../src/index.js'
-import { T0 } from '../limits/rate-limit-vectors.js'
+import type { ApiHandler } from '../../src/index.js'
+import { openStore } from '../support/demo-store.js'
 import { lastError, openSocket, statusesIn } from './raw-socket.js'
 
 const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
@@ -36,7 +35,7 @@ const NOT_HTTP: Readonly<Record<string, string>> = {
 
 for (const [what, bytes] of Object.entries(NOT_HTTP)) {
   test(`http.refusal - ${what} is answered 400, counted, and ends the connection`, async () => {
-    await using server = await listen(open(), { port: 0 })
+    await using server = await listen(openStore(), { port: 0 })
     const client = await openSocket(server.port)
     client.socket.write(bytes, 'latin1')
     const text = await client.ended()
@@ -52,7 +51,7 @@ for (const [what, bytes] of Object.entries(NOT_HTTP)) {
 }
 
 test('http.refusal - HTTP/1.0 with Transfer-Encoding gets 400, and nothing after it is read', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   const client = await openSocket(server.port)
   const framed = 'Connection: keep-alive\r\nTransfer-Encoding: chunked'
   client.write(`${with_(POST.replace('1.1', '1.0'), framed)}0\r\n\r\n${GET}`)
@@ -60,7 +59,7 @@ test('http.refusal - HTTP/1.0 with Transfer-Encoding gets 400, and nothing after
 })
 
 test('http.refusal - a version that is not 1.x gets 505, and ends the connection', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   for (const version of ['0.9', '2.0', '3.0', '12.1']) {
     const client = await openSocket(server.port)
     client.write(GET.replace('HTTP/1.1', `HTTP/${version}`))
@@ -71,7 +70,7 @@ test('http.refusal - a version that is not 1.x gets 505, and ends the connection
 })
 
 test('http.refusal - oversized headers get 431, however many follow', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   for (const flood of [
     `X-Large: ${'x'.repeat(20_000)}\r\n`,
     `X-Large: ${'x'.repeat(4_000_000)}\r\n`,
@@ -90,7 +89,7 @@ test('http.refusal - oversized headers get 431, however many follow', async () =
 
 test('http.refusal - a request that does not arrive in time gets 408', async () => {
   const options: ListenOptions = { port: 0, headersTimeout: 20, requestTimeout: 40 }
-  await using server = await listen(open(), options)
+  await using server = await listen(openStore(), options)
   for (const start of ['', 'GET /v1/pets HT', GET.slice(0, -2), with_(POST, 'Content-Length: 9')]) {
     const client = await openSocket(server.port)
     client.write(start)
@@ -104,7 +103,7 @@ test('http.refusal - a request that does not arrive in time gets 408', async () 
 test('http.refusal - valid requests before it are answered first, whichever finishes first', async () => {
   for (const [before, slow] of ['/a', '/b', '/c'].entries()) {
     let release: () => void = () => {}
-    const store = open()
+    const store = openStore()
     const refused = new Promise<void>(resolve => {
       release = resolve
     })
@@ -129,7 +128,7 @@ test('http.refusal - valid requests before it are answered first, whichever fini
 })
 
 test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(`${GET}${GET}${with_(POST, 'Transfer-Encoding: chunked')}xyz\r\n`)
   const text = await client.ended()
@@ -142,7 +141,7 @@ test('http.refusal - a broken body is answered after the requests before it, and
 })
 
 test('http.refusal - a body cut off by the end of the connection is refused', async () => {
-  const store = open()
+  const store = openStore()
   await using server = await listen(store, { port: 0 })
   const client = await openSocket(server.port, true)
   client.socket.end(`${with_(POST, 'Content-Length: 50')}{"name":"Rex","categoryId":1}`)
@@ -151,7 +150,7 @@ test('http.refusal - a body cut off by the end of the connection is refused', as
 })
 
 test('http.refusal - is counted against the address, until it gets 429', async () => {
-  await using server = await listen(open(), { port: 0 })
+  await using server = await listen(openStore(), { port: 0 })
   let text = ''
   for (let n = 0; n < 61; n++) {
     const client = await openSocket(server.port)
@@ -164,11 +163,3 @@ test('http.refusal - is counted against the address, until it gets 429', async (
   assert.deepEqual(statusesIn(await client.until('[]')), [200], 'a valid key still passes')
   client.socket.destroy()
 })
-
-function open() {
-  return createStore({
-    storage: memoryStorage(),
-    apiKeys: { demo: { id: 'demo', plan: 'business' } },
-    clock: () => T0,
-  })
-}
