@@ -3,12 +3,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withRequestLog } from '../adapters/cli/serve/request-log.js'
+import { withConsole } from '../adapters/pages/console/index.js'
 import { jsonFileStorage } from '../adapters/stores/json-file/index.js'
 import { memoryRateLimits } from '../adapters/stores/memory.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
 import { judge } from '../adapters/verdict/judge/index.js'
 import { judgeText } from '../adapters/verdict/judge/report.js'
-import { ApiError, createStore, type StoreEvents, toJson } from '../src/index.js'
+import { secretsOf } from '../adapters/verdict/log/redact.js'
+import { ApiError, type ApiHandler, createStore, type StoreEvents, toJson } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
 import { temporaryFolder } from './support/temporary-folder.js'
 
@@ -104,6 +106,42 @@ test('secrets - no journal, snapshot, report, archive or recording of a double c
   const shown = toJson([double.requests(), await double.snapshot(), findings, files])
   assert.equal(double.requests().length, 18)
   assert.ok(!shown.includes(SECRET))
+})
+
+test('secrets - nothing that is logged, listed, archived or recorded contains a token', async () => {
+  const token = 'a-token-that-must-not-leak'
+  await using double = createTestDouble({ control: token })
+  const recording = await double.record()
+  const seen: string[] = []
+  const logs = (['json', 'pretty'] as const).map(format => ({
+    format,
+    clock: () => T0,
+    keys: secretsOf(() => ({}), [token]),
+    colors: false,
+    write: (line: string) => void seen.push(line),
+  }))
+  const logged = logs.reduce<ApiHandler>(withRequestLog, double.handler)
+  const handler = withConsole(logged, { token })
+  const ask = async (path: string, given: object = {}) =>
+    (await handler.handle({ method: 'GET', path, query: '', headers: {}, ...given })).body
+  const bearer = { headers: { authorization: `Bearer ${token}` } }
+  const key = { headers: { authorization: 'Bearer demo-free', 'x-control': token } }
+  for (const path of [`/_control/${token}/clock`, `/_contrl/${token}`, `/v1/${token}`]) {
+    for (const request of [{}, bearer, key, { query: `token=${token}` }]) await ask(path, request)
+  }
+  const archive = { ...bearer, method: 'POST', body: JSON.stringify([1, 2, 3, 4, 5, 6, 7, 8]) }
+  const headers = { ...bearer.headers, 'content-type': 'application/json' }
+  const har = await ask('/_console/har', { ...archive, headers })
+  assert.match(har, /_contrl/)
+  const events = await ask('/_console/events', bearer)
+  assert.match(events, /_contrl/)
+  seen.push(har, events, toJson([double.requests(), double.har(), double.report()]))
+  seen.push(await recording.json())
+  assert.ok(seen.length > 20)
+  assert.deepEqual(
+    seen.filter(text => text.includes(token)),
+    [],
+  )
 })
 
 test('secrets - no report of judge contains a key, wherever the client put it', async () => {

@@ -6,20 +6,13 @@ export function isToken(value: unknown): value is string {
 }
 
 /**
- * Whether a request shows the token: as a bearer, in the cookie of this origin, or in its address.
+ * Whether a request shows the token: as a bearer, or in its address.
  *
  * @param inAddress what stands in its place there
  */
 export function hasToken({ headers }: ApiRequest, token: string, inAddress = ''): boolean {
-  const { authorization = '', cookie = '' } = headers
-  const inCookie = new RegExp(`(?:^|;) *${tokenCookie(headers)}=([^;]*)`).exec(cookie)?.[1] ?? ''
-  const bearer = authorization.replace(/^bearer +/i, '')
-  return [inAddress, bearer, inCookie].some(given => isSame(given, token))
-}
-
-/** The name of the cookie: a browser sends it to all ports of a host, and each may have a token. */
-export function tokenCookie({ host = '' }: ApiRequest['headers']): string {
-  return `adoption-store-${/:(\d+)$/.exec(host)?.[1] ?? 'default'}`
+  const bearer = (headers['authorization'] ?? '').replace(/^bearer +/i, '')
+  return [inAddress, bearer].some(given => isSame(given, token))
 }
 
 /** In constant time. */

@@ -139,7 +139,7 @@ function read(given: TestDoubleOptions) {
     baseUrl,
     journal,
     journalCharacters,
-    control: _,
+    control,
     allow,
     clients,
     callSites = isOnGitHub(),
@@ -162,7 +162,12 @@ function read(given: TestDoubleOptions) {
     state: {
       store,
       apiKeys: store.apiKeys,
-      journal: { capacity: journal, characters: journalCharacters, origin },
+      journal: {
+        capacity: journal,
+        characters: journalCharacters,
+        origin,
+        tokens: [control].filter(isToken),
+      },
     },
     begin: { clock: clockState(clock), faults, ...initial } as Beginning,
     baseUrl: baseUrl.replace(/\/$/, ''),

@@ -8,6 +8,7 @@ import { openStore, type StoreSettings } from '../../src/store.js'
 import { memoryRateLimits, memoryStorage } from '../stores/memory.js'
 import { createCallers } from '../verdict/callers.js'
 import { createRecorder, type RecorderOptions } from '../verdict/log/recorder.js'
+import { secretsOf } from '../verdict/log/redact.js'
 import type { Recording, Source } from '../verdict/verdict.js'
 import type { ClockState } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
@@ -21,7 +22,10 @@ export interface StateOptions extends RequestsOptions {
   /** Storage, rate limits and clock are those of the state. */
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
-  readonly journal: Pick<RecorderOptions, 'capacity' | 'characters' | 'origin'>
+  readonly journal: Pick<RecorderOptions, 'capacity' | 'characters' | 'origin'> & {
+    /** As secret as keys. */
+    readonly tokens: readonly string[]
+  }
 }
 
 /** The initial state; what is missing is empty. */
@@ -64,14 +68,14 @@ export function createState(
   const isWorld = options.track.world !== null
   const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
   // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
-  const { capacity, characters, origin } = options.journal
+  const { capacity, characters, origin, tokens } = options.journal
   const journal = createRecorder(
     {
       capacity,
       characters,
       origin,
       clock: now,
-      keys: apiKeys.keys,
+      keys: secretsOf(apiKeys.keys, tokens),
       pagination: options.store.pagination,
       callers: createCallers(begin.journal?.connections),
       onOverflow: judge,

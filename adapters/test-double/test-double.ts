@@ -15,9 +15,11 @@ import type { TestDoubleOptions } from './double-options.js'
 export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   check('options', options, isObject)
   const { faults } = options
+  const control = options.control === true ? crypto.randomUUID() : options.control
   const own = faults === undefined ? options : { ...options, faults: copied(faults) }
-  if (!options.control) return createDouble(own)
-  return createDouble(own, double => withControl(double, own))
+  if (!control) return createDouble(own)
+  const controlled = { ...own, control }
+  return createDouble(controlled, double => withControl(double, controlled))
 }
 
 /** Every reset and every world arms them again. What cannot be copied is refused where it is armed. */
@@ -36,9 +38,11 @@ const MAX_BODY_BYTES = 16 * 1_048_576
  * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
  * a `_control` of its own. The API itself stays as it is.
  */
-export function withControl(double: JudgedDouble, options: TestDoubleOptions) {
-  const { control } = options
-  const token = typeof control === 'string' ? control : crypto.randomUUID()
+export function withControl(
+  double: JudgedDouble,
+  options: TestDoubleOptions & { readonly control: string },
+) {
+  const token = options.control
   const worlds = createWorlds(options, double)
   const maxBodyBytes = Math.max(double.maxBodyBytes, MAX_BODY_BYTES)
 

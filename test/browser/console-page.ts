@@ -48,9 +48,9 @@ export async function openedAt(
   const page = await context.newPage()
   watchProblems(t, page)
   t.after(() => context.close())
-  const address = new URL(origin)
-  address.hash = view
-  await page.goto(address.href)
+  await page.goto(origin)
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.goto(new URL(`#${view}`, origin).href)
   await page.getByText('Live', { exact: true }).waitFor()
   return { page }
 }

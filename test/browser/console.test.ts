@@ -10,7 +10,14 @@ import type { APIResponse, Page, Route } from 'playwright-core'
 import { Pool } from 'undici'
 import { freePort } from '../engines/engines.js'
 import { testUnless } from '../support/test-unless.js'
-import { browser, opened, openedAt, started, withoutChromium } from './console-page.js'
+import {
+  assertAccessible,
+  browser,
+  opened,
+  openedAt,
+  started,
+  withoutChromium,
+} from './console-page.js'
 
 const test = testUnless(withoutChromium)
 const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
@@ -397,7 +404,7 @@ test('console page - a snapshot is downloaded, and restored by an upload', async
   const { page, call } = await opened(t, ['--control'], 'test')
   await call('POST', '/pets', 'demo-free', '{"name":"Ada","categoryId":9223372036854775807}')
   const downloading = page.waitForEvent('download')
-  await page.getByRole('link', { name: 'Download snapshot' }).click()
+  await page.getByRole('button', { name: 'Download snapshot' }).click()
   const path = await (await downloading).path()
   assert.match(await readFile(path, 'utf8'), /9223372036854775807/)
   await page.getByRole('button', { name: 'Reset', exact: true }).click()
@@ -557,11 +564,40 @@ test('console page - a page of another origin can read nothing', async t => {
   })()`)
   assert.deepEqual(outcomes, ['blocked', 'blocked', 'blocked'])
   const { animals } = (await (
-    await fetch(`${origin}/_console/animals${new URL(console).search}`)
+    await fetch(`${origin}/_console/animals`, {
+      headers: { authorization: `Bearer ${new URL(console).hash.replace('#token=', '')}` },
+    })
   ).json()) as {
     animals: { name: string }[]
   }
   assert.ok(!animals.some(({ name }) => name === 'Eve'))
+})
+
+test('console page - a tab without the token asks for the address, and no other port of the host sees it', async t => {
+  const { console: address, origin, page } = await opened(t)
+  assert.doesNotMatch(page.url(), /token/)
+  const seen: unknown[] = []
+  const other = createHttpServer((request, response) => {
+    seen.push(request.url, request.headers)
+    response.setHeader('set-cookie', `adoption-store-${new URL(origin).port}=x; Path=/`).end('hi')
+  }).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close().closeAllConnections())
+  await page.goto(`http://127.0.0.1:${(other.address() as AddressInfo).port}/`)
+  await page.goto(`${origin}/`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  assert.equal(seen.length > 0, true)
+  assert.ok(!JSON.stringify(seen).includes(new URL(address).hash.replace('#token=', '')))
+
+  const tab = await page.context().newPage()
+  await tab.goto(`${origin}/`)
+  await tab.getByLabel('Address').fill(origin)
+  await tab.getByRole('button', { name: 'Open the console' }).click()
+  await tab.getByText('This address has no').waitFor()
+  await assertAccessible(tab, 'closed')
+  await tab.getByLabel('Address').fill(address)
+  await tab.getByRole('button', { name: 'Open the console' }).click()
+  await tab.getByText('Live', { exact: true }).waitFor()
 })
 
 /** 2,500 animals in a file, a third of them sold. */

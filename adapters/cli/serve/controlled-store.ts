@@ -34,15 +34,16 @@ export async function openControlled(
 ): Promise<ControlledEnvironment> {
   const { delay: ms, clock = 'running', allow = [], clients, rateLimit, seed } = settings
   const isLimited = rateLimit !== false
-  const options: TestDoubleOptions = {
+  const options: TestDoubleOptions & { readonly control: string } = {
     ...(await storeOptions(settings)),
     clock,
     allow: allow as readonly RuleId[],
     clients,
     apiKeys,
+    control: token,
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
-  const inWorlds = { ...options, control: token, pets: seed === undefined ? NO_ANIMALS : pets }
+  const inWorlds = { ...options, pets: seed === undefined ? NO_ANIMALS : pets }
   let worlds: ReadonlyMap<string, OpenWorld> = new Map()
   const around = (own: JudgedDouble) => {
     const handler = withControl(own, inWorlds)

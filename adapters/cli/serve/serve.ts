@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { HttpServer } from '../../http/listen.js'
 import { overLoopback } from '../../http/loopback.js'
 import { withConsole } from '../../pages/console/index.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
+import { secretsOf } from '../../verdict/log/redact.js'
 import { UsageError, withoutSecrets } from '../errors.js'
 import type { ServeSettings } from '../options.js'
 import { print, printError } from '../output.js'
@@ -63,12 +67,17 @@ export async function serve(
     const { banner } = await import('./banner.js')
     print(banner(ready, source, settings))
   }
-  if (settings.open) openBrowser(ready.console ?? `${ready.origin}/docs`, notes)
+  if (settings.open) await openBrowser(ready.console ?? `${ready.origin}/docs`, notes, stops)
 }
 
-function openBrowser(url: string, notes: Notes): void {
+/** By a file that redirects: lists of processes show the arguments of the browser, so not the token. */
+async function openBrowser(url: string, notes: Notes, stops: Stops): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'adoption-store-'))
+  stops.push(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'console.html')
+  await writeFile(file, `<meta http-equiv="refresh" content="0; url=${url}">`, { mode: 0o600 })
   const [command = '', ...words] = OPENERS[process.platform] ?? ['xdg-open']
-  const browser = spawn(command, [...words, url], { detached: true, stdio: 'ignore' })
+  const browser = spawn(command, [...words, file], { detached: true, stdio: 'ignore' })
   browser.on('error', () =>
     notes.say('open.failed', 'no browser was found; open the address yourself'),
   )
@@ -111,7 +120,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     store,
     limits,
     animals,
-    console: isShown ? `${origin}/?token=${token}` : null,
+    console: isShown ? `${origin}/#token=${token}` : null,
     control: control ? `${origin}/_control/${token}` : null,
     ...(metrics && { metrics: metrics.url }),
     pid: process.pid,
@@ -137,7 +146,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
       format: quiet ? 'silent' : log,
       clock: environment.clock,
       // A reload may have replaced those of the start.
-      keys: environment.console.apiKeys,
+      keys: secretsOf(environment.console.apiKeys, [token]),
       ...(await digests(settings)),
       // https://no-color.org
       colors: process.stderr.isTTY === true && !process.env['NO_COLOR'],

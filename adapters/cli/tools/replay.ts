@@ -62,7 +62,7 @@ export async function replayCommand(
   const now = new Date(double.clock.now()).toISOString()
   const place = last ? `After step ${until}, ${describe(last)}` : 'Before the first step'
   print(`${place}, with the clock at ${now}.\n`)
-  print(`Console  ${server.origin}/?token=${shown.token}\n`)
+  print(`Console  ${server.origin}/#token=${shown.token}\n`)
   return 0
 }
 

@@ -4,6 +4,7 @@ import { codeOf } from '../../verdict/log/exchange.js'
 import { createLog } from '../../verdict/log/log.js'
 import type { Answered } from '../../verdict/log/log-entry.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
+import type { Keys } from '../../verdict/log/redact.js'
 import type { ConsoleWorld } from './console-options.js'
 import { OUTCOMES, outcomeOf } from './outcome.js'
 
@@ -37,8 +38,11 @@ const LIMITS = { capacity: 500, characters: 8 * 1_048_576, least: 1 }
  */
 const BURST = { requestsPerSecond: 1_000, kept: 20 }
 
+/** A world, with what no page may show of it. */
+export type WatchedWorld = ConsoleWorld & { readonly secrets: () => Keys }
+
 /** The latest exchanges with an API, and how many there were in each of the last seconds. */
-export function createActivity(world: ConsoleWorld) {
+export function createActivity(world: WatchedWorld) {
   const { last, find, since, add, trim } = createLog<Kept>(LIMITS)
   const numbers = createNumbers()
   const seconds: { readonly at: number; readonly counts: number[]; requests: number }[] = []
@@ -62,7 +66,7 @@ export function createActivity(world: ConsoleWorld) {
       const ms = start === null ? null : performance.now() - start
       const at = world.clock()
       const request = withoutConnection(given, body)
-      const keys = secretKeysOf(world)
+      const keys = world.secrets()
       const { at: second, requests } = count(response, world.clock === Date.now ? at : Date.now())
       const connection = numbers.of(given.connection)
       add(
@@ -100,16 +104,4 @@ export function createActivity(world: ConsoleWorld) {
 function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
   const { method, path, query, headers, mount, client, refusal } = given
   return { method, path, query, headers, body, mount, client, refusal }
-}
-
-const secretKeys = new WeakMap<object, readonly string[]>()
-
-/** The valid API keys that the page does not show: the same list as long as they are the same. */
-export function secretKeysOf({ apiKeys, isPublicKey }: ConsoleWorld): readonly string[] {
-  const all = apiKeys()
-  const known = secretKeys.get(all)
-  if (known) return known
-  const found = Object.keys(all).filter(key => !isPublicKey(key))
-  secretKeys.set(all, found)
-  return found
 }

@@ -75,7 +75,7 @@ export const CONSOLE_OPTIONS = {
     () => new Map<string, ConsoleWorld>(),
   ),
   /**
-   * Opens the console: `/?token=<token>` sets a cookie. At least 16 letters, digits, `-` or `_`.
+   * Opens the console at `/#token=<token>`. At least 16 letters, digits, `-` or `_`.
    * @default a random one: `withConsole(…).token`
    */
   token: optional(

@@ -2,7 +2,8 @@ import { ApiError, notFound, toApiError } from '../../../src/errors.js'
 import { type Awaitable, chain } from '../../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { toAnswer } from '../../http/pages.js'
-import { hasToken, tokenCookie } from '../../http/token.js'
+import { hasToken } from '../../http/token.js'
+import { secretsOf } from '../../verdict/log/redact.js'
 import { createActivity } from './activity.js'
 import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './console-options.js'
 import { pageFile } from './page-files.js'
@@ -11,7 +12,7 @@ import { createStreams } from './streams.js'
 import { policiesOf } from './world.js'
 
 export interface ConsoleHandler extends ApiHandler {
-  /** What opens the console: `/?token=<token>`. */
+  /** What opens the console: `/#token=<token>`. */
   readonly token: string
 }
 
@@ -24,7 +25,7 @@ export interface ConsoleHandler extends ApiHandler {
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
   const { control, worlds, token = crypto.randomUUID(), ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
-  const own = monitor({ ...main, policyOf: policiesOf(handler) })
+  const own = monitor({ ...main, policyOf: policiesOf(handler) }, token)
   /** Worlds are recorded only while someone watches them. */
   const watched = new Map<string, MonitoredApi>()
 
@@ -64,11 +65,10 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
   async function answer(request: ApiRequest): Promise<ApiResponse> {
     const { method, path, query } = request
     try {
-      const inAddress = new URLSearchParams(query).get('token')
-      if (!hasToken(request, token, inAddress ?? ''))
+      const file = PAGE_FILES.get(path)
+      if (file && method !== 'POST') return toAnswer(method, await pageFile(file))
+      if (!hasToken(request, token))
         throw new ApiError('invalid_request', STRANGER, { status: 403 })
-      if (path === '/' && inAddress !== null) return cookieAnswer(request, token)
-      if (path === '/') return toAnswer(method, await pageFile('index.html'))
       const api = findApi(new URLSearchParams(query).get('world'))
       return await runRoute({ request, handler, api, control, worlds: [...worlds().keys()] })
     } catch (thrown) {
@@ -87,30 +87,29 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
     for (const name of watched.keys()) if (!known.has(name)) watched.delete(name)
     const world = known.get(id)
     if (!world) throw notFound(`There is no world '${id}'.`)
-    const api = watched.get(id) ?? monitor(world, () => watched.delete(id))
+    const api = watched.get(id) ?? monitor(world, token, () => watched.delete(id))
     watched.set(id, api)
     return api
   }
 }
 
-const STRANGER = 'Open the console at the address that the server printed: it ends in `?token=…`.'
+/** The page itself is public; its data are not. */
+const PAGE_FILES = new Map<string, 'index.html' | 'page.js' | 'page.css'>([
+  ['/', 'index.html'],
+  [`${CONSOLE_PATH}page.js`, 'page.js'],
+  [`${CONSOLE_PATH}page.css`, 'page.css'],
+])
 
-/** Takes the token out of the address bar. Lax: a link in a chat may open the console, and no other page can use it. */
-function cookieAnswer({ headers, mount = '' }: ApiRequest, token: string): ApiResponse {
-  return {
-    status: 303,
-    headers: {
-      Location: `${mount}/`,
-      'Set-Cookie': `${tokenCookie(headers)}=${token}; Path=${mount}/; HttpOnly; SameSite=Lax`,
-      'Cache-Control': 'no-store',
-      'Referrer-Policy': 'no-referrer',
-      'Content-Length': '0',
-    },
-    body: '',
-  }
-}
+const STRANGER =
+  'Send the token of the console as a bearer: the address that the server printed ends in `#token=…`.'
 
-function monitor(world: ConsoleWorld, onUnwatched: () => void = () => {}): MonitoredApi {
+function monitor(
+  given: ConsoleWorld,
+  token: string,
+  onUnwatched: () => void = () => {},
+): MonitoredApi {
+  const secrets = secretsOf(given.apiKeys, [token], key => !given.isPublicKey(key))
+  const world = { ...given, secrets }
   const activity = createActivity(world)
   return { world, activity, streams: createStreams(activity, world, onUnwatched) }
 }

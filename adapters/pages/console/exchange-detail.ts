@@ -4,8 +4,7 @@ import { messageOf, textOf } from '../../verdict/log/exchange.js'
 import type { HarSource } from '../../verdict/log/har.js'
 import { entryOf } from '../../verdict/log/log-entry.js'
 import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../../verdict/log/redact.js'
-import { type Kept, secretKeysOf } from './activity.js'
-import type { ConsoleWorld } from './console-options.js'
+import type { Kept, WatchedWorld } from './activity.js'
 import { hintsOf } from './hints.js'
 
 /** A request in the list. */
@@ -14,7 +13,7 @@ export type Listed = ReturnType<typeof listedOf>
 export type ExchangeDetail = ReturnType<typeof detailOf>
 export type Side = ReturnType<typeof sideOf>
 
-export function listedOf(kept: Kept, world: ConsoleWorld) {
+export function listedOf(kept: Kept, world: WatchedWorld) {
   const redact = redactFor(kept, world)
   const { n, second, connection, request, response } = kept
   const message = messageOf(response)
@@ -37,7 +36,7 @@ export function listedOf(kept: Kept, world: ConsoleWorld) {
 }
 
 /** @param origin where the API is, for the programs */
-export function detailOf(kept: Kept, world: ConsoleWorld, origin: string) {
+export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
   const { authorization = '' } = kept.request.headers
   const [, key = ''] = /^bearer +(\S+)$/i.exec(authorization) ?? []
@@ -58,7 +57,7 @@ export function detailOf(kept: Kept, world: ConsoleWorld, origin: string) {
 }
 
 /** For an archive, with whole bodies and without any key. */
-export function archivedOf(kept: Kept, world: ConsoleWorld, origin: string) {
+export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { request, response, at, ms } = kept
   const redact = redactFor(kept, world)
   const { method, path, query, key, status } = entryOf(kept, redact)
@@ -80,8 +79,8 @@ export function archivedOf(kept: Kept, world: ConsoleWorld, origin: string) {
 }
 
 /** Redacts the keys that were valid then, and those that are valid now. */
-function redactFor({ request, keys }: Kept, world: ConsoleWorld): Redact {
-  const lists = new Set([keys, secretKeysOf(world)])
+function redactFor({ request, keys }: Kept, world: WatchedWorld): Redact {
+  const lists = new Set([keys, world.secrets()])
   const redactors = [...lists].map(keys => redactorOf({ request, keys }, 'words'))
   return text => redactors.reduce((shown, redact) => redact(shown), text)
 }

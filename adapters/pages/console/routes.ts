@@ -6,10 +6,9 @@ import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/
 import { readBody } from '../../../src/protocol/body.js'
 import { toAnswer } from '../../http/pages.js'
 import { harOf } from '../../verdict/log/har.js'
-import type { Activity, Kept } from './activity.js'
+import type { Activity, Kept, WatchedWorld } from './activity.js'
 import type { ConsoleWorld } from './console-options.js'
 import { archivedOf, detailOf } from './exchange-detail.js'
-import { pageFile } from './page-files.js'
 import { edited } from './resend.js'
 import type { Streams } from './streams.js'
 
@@ -17,7 +16,7 @@ export const CONSOLE_PATH = '/_console/'
 
 /** An API that the console shows, with what it records of it. */
 export interface MonitoredApi {
-  readonly world: ConsoleWorld
+  readonly world: WatchedWorld
   readonly activity: Activity
   readonly streams: Streams
 }
@@ -46,8 +45,6 @@ export async function runRoute(call: Call): Promise<ApiResponse> {
 }
 
 const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
-  ['GET page.js', async ({ request }) => toAnswer(request.method, await pageFile('page.js'))],
-  ['GET page.css', async ({ request }) => toAnswer(request.method, await pageFile('page.css'))],
   ['GET info', call => json(call.request, infoOf(call))],
   ['GET events', ({ request, api }) => api.streams.open(request.headers['last-event-id'])],
   ['GET exchanges/<n>', showExchange],

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../../src/errors.js'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
-import type { Activity, Second } from './activity.js'
-import type { ConsoleWorld } from './console-options.js'
+import type { Activity, Second, WatchedWorld } from './activity.js'
 import { type Listed, listedOf } from './exchange-detail.js'
 import { stateOf, type WorldState } from './world.js'
 
@@ -38,7 +37,7 @@ const STATE_INTERVALS = 5
 const HEARTBEAT = 10_000
 
 /** Sends the exchanges of an API to their watchers, as server-sent events. */
-export function createStreams(activity: Activity, world: ConsoleWorld, onEmpty: () => void) {
+export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: () => void) {
   // Event ids of another process mean nothing here.
   const epoch = String(Date.now())
   const watchers = new Map<ServerResponse, Watcher>()

@@ -7,7 +7,13 @@ import {
 import type { ApiRequest } from '../../../src/protocol/api-request.js'
 import { createSecrets, SHORTEST_SECRET } from '../../verdict/log/hide-secrets.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
-import { redactedBody, redactedHeaders, redactorOf, WORD } from '../../verdict/log/redact.js'
+import {
+  REDACTED,
+  redactedBody,
+  redactedHeaders,
+  redactorOf,
+  WORD,
+} from '../../verdict/log/redact.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 
 /** A key as a recording has it: a replay uses its name in place of the key. */
@@ -15,12 +21,16 @@ export type NamedKey = ApiKey & { readonly name: string }
 
 export type KeyNames = ReturnType<typeof createKeyNames>
 
-/** Names for API keys, which no file may hold. */
-export function createKeyNames() {
+/**
+ * Names for API keys, which no file may hold.
+ *
+ * @param tokens as secret as keys, but without names
+ */
+export function createKeyNames(tokens: readonly string[] = []) {
   const names = new Map<KnownKey, string>()
   /** By the key itself. One that is known by its digest is added when it is used. */
   const byKey = new Map<string, string>()
-  let hideText = (text: string) => text
+  let hideText = hider()
 
   return {
     learn,
@@ -64,10 +74,15 @@ export function createKeyNames() {
   function nameKey(record: KnownKey, key: string): void {
     if (isPublic(key)) names.set(record, key)
     byKey.set(key, named(record).name)
-    const hidden = new Map([...byKey].filter(([key, name]) => key !== name))
+    hideText = hider()
+  }
+
+  function hider(): (text: string) => string {
+    const named = [...byKey].filter(([key, name]) => key !== name)
+    const hidden = new Map([...tokens.map(token => [token, REDACTED] as const), ...named])
     const long = createSecrets([...hidden.keys()].filter(({ length }) => length >= SHORTEST_SECRET))
-    const label = (key: string) => hidden.get(key) ?? ''
-    hideText = text => long.hide(text, label).replace(WORD, word => hidden.get(word) ?? word)
+    const label = (secret: string) => hidden.get(secret) ?? ''
+    return text => long.hide(text, label).replace(WORD, word => hidden.get(word) ?? word)
   }
 }
 

@@ -1,4 +1,5 @@
 import { toJson } from '../../../src/lib/json.js'
+import { isToken } from '../../http/token.js'
 import type { TestDoubleOptions } from '../double-options.js'
 import type { EventLog, ObservableState } from '../events.js'
 import type { Snapshot } from '../snapshot.js'
@@ -32,7 +33,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
   const state = double.state()
   if (events.open > 0) throw new Error('record needs a double at rest: a request is in flight')
   if (events.worlds > 0) throw new Error('record begins before the first world is created')
-  const names = createKeyNames()
+  const names = createKeyNames([options.control].filter(isToken))
   const keys = names.learn(state.apiKeys)
   const { now: at, frozen } = state.clock.dump()
   // It is taken before the first await, and so together with the beginning of the steps.

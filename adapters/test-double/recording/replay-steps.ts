@@ -4,7 +4,6 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import type { Worlds } from '../control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
-import type { TestDoubleOptions } from '../double-options.js'
 import type { ReplayableRequest } from '../events.js'
 import { withControl } from '../test-double.js'
 import { firstDifference } from './difference.js'
@@ -60,15 +59,15 @@ export interface ControlledDouble {
 }
 
 /**
- * @param control the token of its control tree; true for a random one
+ * @param control the token of its control tree
  * @throws OptionError for options that a file should not have
  */
 export function createDoubleFor(
   { begin }: RecordingFile,
-  control: string | true = true,
+  control: string = crypto.randomUUID(),
 ): ControlledDouble {
   const { keys, options: given, at } = begin
-  const options: TestDoubleOptions = { ...given, apiKeys: keysOf(keys), clock: at, control }
+  const options = { ...given, apiKeys: keysOf(keys), clock: at, control }
   let worlds: Worlds | undefined
   const double = createDouble(options, own => {
     const handler = withControl(own, options)

@@ -17,6 +17,22 @@ export interface Captured {
   readonly sha256?: Sha256 | undefined
 }
 
+/** The keys that are secret, and tokens: the same list as long as the keys are the same. */
+export function secretsOf(
+  keys: () => Keys,
+  tokens: readonly string[],
+  isSecret: (key: string) => boolean = () => true,
+): () => Keys {
+  let known: Keys | undefined
+  let secrets: readonly string[] = []
+  return () => {
+    const now = keys()
+    if (now !== known) secrets = [...namesOf(now).filter(isSecret), ...tokens]
+    known = now
+    return secrets
+  }
+}
+
 /** Replaces credentials in a text. */
 export type Redact = (text: string) => string
 
@@ -25,7 +41,7 @@ export type Redact = (text: string) => string
  * parts of innocent words: they stay, or are redacted as whole words.
  */
 export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' | 'words'): Redact {
-  const valid = secretsOf(keys)
+  const valid = indexed(keys)
   const presented = presentedIn(request).filter(word => !valid.all.has(word))
   const own = createSecrets(presented.filter(isLong))
   const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
@@ -84,10 +100,14 @@ function isLong({ length }: string): boolean {
 /** Every request has the same keys, until they change. */
 const known = new WeakMap<Keys, ReturnType<typeof indexOf>>()
 
-function secretsOf(keys: Keys): ReturnType<typeof indexOf> {
-  const found = known.get(keys) ?? indexOf(Array.isArray(keys) ? keys : Object.keys(keys))
+function indexed(keys: Keys): ReturnType<typeof indexOf> {
+  const found = known.get(keys) ?? indexOf(namesOf(keys))
   known.set(keys, found)
   return found
+}
+
+function namesOf(keys: Keys): readonly string[] {
+  return Array.isArray(keys) ? keys : Object.keys(keys)
 }
 
 function indexOf(keys: readonly string[]) {

@@ -47,7 +47,7 @@ test('replay - opens the console after the step of --until, with its requests an
     `${file}: 5 steps, all as recorded.`,
     'After step 5, the response to request 2, with the clock at 2030-01-01T00:00:00.000Z.',
   ])
-  const [, origin, token] = /^Console {2}(http:\S+)\/\?token=([\w-]+)$/.exec(lines[2] ?? '') ?? []
+  const [, origin, token] = /^Console {2}(http:\S+)\/#token=([\w-]+)$/.exec(lines[2] ?? '') ?? []
   const page = await fetch(`${origin}/`, {
     headers: { accept: 'text/html', authorization: `Bearer ${token}` },
   })

@@ -15,6 +15,7 @@ import { Start } from './start.js'
 import { State } from './state.js'
 import { useLive } from './stream.js'
 import { useNow } from './time.js'
+import { Closed, takeToken } from './token.js'
 import { Traffic } from './traffic.js'
 import { Verdict } from './verdict.js'
 
@@ -32,6 +33,7 @@ function App() {
     // The world is gone.
     if (failure?.status === 404) go({ world: '' })
   }, [failure])
+  if (failure?.status === 403 && !info) return <Closed />
   // Nothing is drawn empty: the first message says what there is.
   if (!info || !live.state) return <main class="view muted">Connecting …</main>
 
@@ -89,4 +91,7 @@ const WITHOUT_CONTROL = (
 
 const PANELS = { activity: Activity, animals: Animals, test: Test, start: Start }
 
+// In an open page, the printed address changes only the fragment.
+addEventListener('hashchange', () => takeToken(location.hash) && location.reload())
+if (takeToken(location.hash)) history.replaceState(null, '', location.pathname)
 render(<App />, document.getElementById('app') as HTMLElement)

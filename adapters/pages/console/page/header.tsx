@@ -15,7 +15,7 @@ export function Header({ live, now, world, info, place, report, go }: PanelProps
   const views = (Object.keys(VIEWS) as View[]).filter(
     view => view !== 'animals' || info.panels.animals,
   )
-  const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
   const [connection, banner] = CONNECTIONS[live.connection]
   const findings = report?.findings.length ?? 0
   const worlds = [...new Set(['', ...info.worlds, world])]

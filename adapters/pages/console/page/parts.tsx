@@ -136,6 +136,15 @@ export function CopyButton(props: { readonly text: string; readonly label: strin
   )
 }
 
+/** Saves JSON as a file of the browser. */
+export function saveFile(name: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
+}
+
 /** A sentence, with what is between backticks as code. */
 export function Marked({ text }: { readonly text: string }) {
   return (

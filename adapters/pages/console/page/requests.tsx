@@ -9,7 +9,7 @@ import {
   grouped,
   NO_KEY,
 } from './filter.js'
-import { Choice, Field, Panel, type PanelProps, useSend } from './parts.js'
+import { Choice, Field, Panel, type PanelProps, saveFile, useSend } from './parts.js'
 import { RequestDetail } from './request-detail.js'
 import { RequestRow, RowHead } from './request-row.js'
 import { pathsOf } from './server.js'
@@ -242,11 +242,7 @@ function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly R
   const save = async () => {
     const text = await send('POST', pathsOf(world).console('har'), numbers.reverse())
     if (text === undefined) return
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-    link.download = 'requests.har'
-    link.click()
-    URL.revokeObjectURL(link.href)
+    saveFile('requests.har', text)
   }
   return (
     <>

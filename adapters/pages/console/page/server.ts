@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { authorization } from './token.js'
 
 /** A failure as the server describes it: the Error body of the API. */
 export interface Failure {
@@ -18,7 +19,10 @@ export async function send(method: string, path: string, body?: string): Promise
   try {
     const response = await fetch(path, {
       method,
-      ...(method !== 'GET' && { headers: { 'content-type': 'application/json' } }),
+      headers: {
+        ...authorization(),
+        ...(method !== 'GET' && { 'content-type': 'application/json' }),
+      },
       ...(body !== undefined && { body }),
     })
     const text = await response.text()
@@ -70,16 +74,16 @@ export function useJson<T>(path: string, revision?: unknown) {
   return { ...answer, reload: load }
 }
 
-/** Paths of a world; '' is the main one. */
+/** Paths of a world, relative to the page, which may be served below a prefix; '' is the main one. */
 export function pathsOf(world: string) {
-  const prefix = world === '' ? '' : `/worlds/${encodeURIComponent(world)}`
+  const prefix = world === '' ? '.' : `./worlds/${encodeURIComponent(world)}`
   const query = world === '' ? '' : `world=${encodeURIComponent(world)}`
   return {
     api: (basePath: string) => `${prefix}${basePath}`,
     control: (command: string) => `${prefix}/_control/${command}`,
     console(name: string, parameters = '') {
       const all = [parameters, query].filter(Boolean).join('&')
-      return `/_console/${name}${all && `?${all}`}`
+      return `./_console/${name}${all && `?${all}`}`
     },
   }
 }

@@ -56,7 +56,7 @@ const LINKS = [
 
 /** Three commands to paste into a terminal. */
 export function Commands({ live, world, info }: PanelProps) {
-  const baseUrl = location.origin + pathsOf(world).api(info.basePath)
+  const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
   const key = live.state?.keys.find(({ key }) => key !== null)?.key ?? '<API_KEY>'
   const bearer = `-H 'Authorization: Bearer ${key}'`
   return (

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Panel, type PanelProps, useSend } from './parts.js'
+import { Panel, type PanelProps, saveFile, useSend } from './parts.js'
 import { pathsOf } from './server.js'
 
 /** Reset, snapshots and worlds. */
@@ -19,12 +19,16 @@ export function State({ world, go, refresh }: PanelProps) {
     if (file) await run('PUT', paths.control('snapshot'), 'Snapshot restored', await file.text())
     input.value = ''
   }
+  const download = async () => {
+    const text = await send('GET', paths.control('snapshot'))
+    if (text !== undefined) saveFile('snapshot.json', text)
+  }
   const createWorld = async () => {
-    const text = await run('POST', '/_control/worlds', 'World created')
+    const text = await run('POST', './_control/worlds', 'World created')
     if (text !== undefined) go({ world: JSON.parse(text).id })
   }
   const deleteWorld = async () => {
-    await run('DELETE', `/_control/worlds/${encodeURIComponent(world)}`, 'World deleted')
+    await run('DELETE', `./_control/worlds/${encodeURIComponent(world)}`, 'World deleted')
     go({ world: '' })
   }
   return (
@@ -33,9 +37,9 @@ export function State({ world, go, refresh }: PanelProps) {
         <button type="button" onClick={() => run('POST', paths.control('reset'), 'Reset')}>
           Reset
         </button>
-        <a class="button" href={paths.control('snapshot')} download="snapshot.json">
+        <button type="button" onClick={download}>
           Download snapshot
-        </a>
+        </button>
         <label class="button">
           Restore snapshot
           <input type="file" accept="application/json,.json" class="hidden" onChange={upload} />

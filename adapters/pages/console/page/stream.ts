@@ -4,13 +4,14 @@ import type { Listed } from '../exchange-detail.js'
 import type { Update } from '../streams.js'
 import type { WorldState } from '../world.js'
 import { pathsOf } from './server.js'
+import { authorization } from './token.js'
 
 /** A request, and the process that served it: a later one numbers its requests anew. */
 export type Row = Listed & { readonly epoch: number }
 
 /** Everything that the stream of a world has brought so far. */
 export interface Live {
-  /** The browser gives up when it is refused: the server has another token now. */
+  /** Refused: the server has another token now. */
   readonly connection: 'open' | 'lost' | 'refused'
   /** Of the process that answers now. */
   readonly epoch: number
@@ -41,7 +42,7 @@ const NOTHING: Live = {
   receivedAt: 0,
 }
 
-/** Follows a world. The browser reconnects by itself and resumes where it was. */
+/** Follows a world. Reconnects after a failure, and resumes where it was. */
 export function useLive(world: string): Live {
   const live = useRef(NOTHING)
   const [, redraw] = useReducer((count: number) => count + 1, 0)
@@ -51,15 +52,57 @@ export function useLive(world: string): Live {
       redraw(undefined)
     }
     live.current = NOTHING
-    const source = new EventSource(pathsOf(world).console('events'))
-    source.onopen = () => change({ connection: 'open' })
-    source.onerror = () =>
-      change({ connection: source.readyState === EventSource.CLOSED ? 'refused' : 'lost' })
-    source.onmessage = ({ data, lastEventId: id }) =>
-      change(applied(live.current, Number.parseInt(id, 10), JSON.parse(data)))
-    return () => source.close()
+    const left = new AbortController()
+    void follow(pathsOf(world).console('events'), left.signal, change, live)
+    return () => left.abort()
   }, [world])
   return live.current
+}
+
+/** How long it waits before it connects again, in ms. */
+const RETRY = 1_000
+
+/** Not by `EventSource`, which can send no token but a cookie. */
+async function follow(
+  path: string,
+  signal: AbortSignal,
+  change: (changes: Partial<Live>) => void,
+  live: { readonly current: Live },
+): Promise<void> {
+  let last = ''
+  while (!signal.aborted) {
+    const headers = { ...authorization(), ...(last && { 'last-event-id': last }) }
+    try {
+      const response = await fetch(path, { headers, signal })
+      if (!response.ok) return change({ connection: 'refused' })
+      change({ connection: 'open' })
+      for await (const { id, data } of eventsOf(response)) {
+        last = id
+        change(applied(live.current, Number.parseInt(id, 10), JSON.parse(data)))
+      }
+    } catch {
+      // The server is away, or this page has left.
+    }
+    if (signal.aborted) return
+    change({ connection: 'lost' })
+    await new Promise(resolve => setTimeout(resolve, RETRY))
+  }
+}
+
+/** The server-sent events of a response, each with `id` and one line of `data`. */
+async function* eventsOf({ body }: Response) {
+  const reader = (body as ReadableStream<BufferSource>)
+    .pipeThrough(new TextDecoderStream())
+    .getReader()
+  let text = ''
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    const parts = (text + read.value).split('\n\n')
+    text = parts.pop() ?? ''
+    for (const part of parts) {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(part)?.[1] ?? ''
+      yield { id: field('id'), data: field('data') }
+    }
+  }
 }
 
 function applied(live: Live, epoch: number, update: Update): Partial<Live> {
