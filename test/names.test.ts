@@ -3,11 +3,23 @@ import { test } from 'node:test'
 import { COMMANDS, type Command } from '../adapters/cli/commands.js'
 import { flagOf } from '../adapters/cli/options.js'
 import { readPages } from './support/pages.js'
+import { readPublicApi } from './support/public-api.js'
 
 /** What `exec` tells its command about the store, besides the API key. */
 const STORE_VARIABLES = ['BASE_URL', 'CONTROL_URL', 'CONTROL_TOKEN']
 /** CONTRIBUTING.md lists what the tests read. */
 const TEST_VARIABLES = /^(ENGINES|SQLITE|CHAOS|KILLS|NODES|RUNTIMES)$/
+
+const { names } = readPublicApi()
+
+test('names - an API key is apiKey, its id keyId, and nothing is just a key', () => {
+  assert.ok(names.length > 1_500)
+  const keys = names.filter(({ name }) => name === 'key')
+  assert.deepEqual(
+    keys.map(({ path }) => path),
+    [],
+  )
+})
 
 test('names - every variable in a page or a help text is that of a flag', () => {
   const flags = Object.values<Command>(COMMANDS).flatMap(({ groups = {} }) =>

@@ -161,11 +161,11 @@ test('about - a response names the operation and the key id, never the key', asy
     store.handle({ method: 'GET', path, query: '', headers: { authorization } })
   const listed = await handle('/v1/pets', 'Bearer demo')
   assert.equal(listed.about?.operation, 'listPets')
-  assert.equal(listed.about?.key?.id, 'key-1')
-  assert.equal(listed.about?.key?.plan, 'free')
+  assert.equal(listed.about?.knownKey?.id, 'key-1')
+  assert.equal(listed.about?.knownKey?.plan, 'free')
   assert.doesNotMatch(JSON.stringify(listed.about), /demo/)
   const got = await handle('/v1/pets/1', 'Bearer wrong')
-  assert.deepEqual(got.about, { operation: 'getPet', key: undefined })
+  assert.deepEqual(got.about, { operation: 'getPet', knownKey: undefined })
 })
 
 test('handle - answers synchronously when the storage does', async () => {

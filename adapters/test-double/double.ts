@@ -81,7 +81,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    *
    * @throws OptionError
    */
-  addKey(key: string, record: ApiKey): void
+  addKey(apiKey: string, record: ApiKey): void
   /** Restores the initial state in one step. A request in flight ends in the state it began in. */
   reset(): void
   /** Everything but the keys, as plain data; with a name, it is also kept for `restore(name)`. */

@@ -20,7 +20,7 @@ export type Act =
       readonly request: ReadRequest
       readonly seen: Pick<Exchange, 'connection' | 'sequential' | 'overlap'>
       readonly operation: Operation | undefined
-      readonly key: KnownKey | undefined
+      readonly knownKey: KnownKey | undefined
       readonly planned: TakenFaults | undefined
     }
   /** A delayed request is handled now. */

@@ -19,7 +19,7 @@ const INSTANT = optional(rule<Instant>('an instant', () => true))
 
 const FILTER_OPTIONS = {
   /** The id of a key; null for requests without a valid one. */
-  key: optional(orNull(isText)),
+  keyId: optional(orNull(isText)),
   operation: optional(isOneOf(OPERATIONS)),
   method: optional(isText),
   path: optional(isText),

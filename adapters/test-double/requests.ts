@@ -89,8 +89,8 @@ export function createRequests(
   }
 
   function arrive(request: ReplayableRequest, id: number) {
-    const { operation, key, request: identified } = store.identify(request)
-    const call = { operation, key: key?.id }
+    const { operation, knownKey, request: identified } = store.identify(request)
+    const call = { operation, keyId: knownKey?.id }
     const { n, note, end, seen, source } = journal.begin(request, call)
     const watched = watch?.(call)
     const planned = request.replay?.planned ?? watched?.planned
@@ -110,10 +110,10 @@ export function createRequests(
             note(kind)
             taken.fire?.(kind)
           },
-          isKnown: key !== undefined,
+          isKnown: knownKey !== undefined,
         })
       : store.handle(identified)
-    tell({ do: 'send', id, request, seen, operation, key, planned })
+    tell({ do: 'send', id, request, seen, operation, knownKey, planned })
     const answered = watched && ((answer: ApiResponse) => watched.answered(answer, !taken))
     return { n, answering, end, source, injectedFault: () => fault, answered }
   }

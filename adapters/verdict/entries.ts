@@ -18,7 +18,7 @@ export type Entries = ReturnType<typeof createEntries>
 
 interface Entry {
   readonly rule: string
-  readonly key: string | null
+  readonly keyId: string | null
   readonly isLikely: boolean
   readonly first: Beginning
   readonly place: Place
@@ -45,10 +45,10 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
         const shown = all.filter(({ exchange }) => exchange.n > after)
         const first = shown[0]?.exchange ?? began
         if (!first) continue
-        const { key } = first
-        const id = `${rule} ${isLikely} ${key}`
+        const { keyId } = first
+        const id = `${rule} ${isLikely} ${keyId}`
         const entry: Entry = entries.get(id) ?? {
-          ...{ rule, key, isLikely, first, place, texts: new Map(), more: 0 },
+          ...{ rule, keyId, isLikely, first, place, texts: new Map(), more: 0 },
           ...{ requests: new Set(), shown: [], causes: new Map(), evidence: [] },
         }
         entries.set(id, entry)
@@ -89,7 +89,7 @@ function show({ requests, shown, causes }: Entry, exchange: Seen, cause?: Seen):
 }
 
 function findingOf(
-  { rule, key, first, place, texts, more, requests, shown, causes, evidence }: Entry,
+  { rule, keyId, first, place, texts, more, requests, shown, causes, evidence }: Entry,
   allow: readonly string[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
@@ -97,7 +97,7 @@ function findingOf(
   const sentFrom = first.stack && callSiteOf(first.stack)
   const finding: Finding = {
     rule: rule as RuleId,
-    key,
+    keyId,
     seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
     fix,
     flag,

@@ -80,11 +80,11 @@ export function findingText(finding: Finding, mark = ''): string {
 }
 
 function row(
-  { rule, key, iso, where, seen, fix, requests, evidence, sentFrom }: Finding,
+  { rule, keyId, iso, where, seen, fix, requests, evidence, sentFrom }: Finding,
   mark: string,
 ): string {
   const nobody = requests.length === 0 ? 'every key' : 'no valid key'
-  const who = key === null ? nobody : `key ${key}`
+  const who = keyId === null ? nobody : `key ${keyId}`
   const place = where === null ? '' : `, ${where}`
   const from = sentFrom
     ? `    sent from: ${sentFrom.file}:${sentFrom.line}:${sentFrom.column}\n`

@@ -25,7 +25,7 @@ export const shownRequestSchema = z.object({
 export const findingSchema = z.object({
   rule: z.enum(RULES.map(({ id }) => id)),
   /** The id of the key; null for requests without a valid one, and for a fault of every key. */
-  key: z.nullable(text),
+  keyId: z.nullable(text),
   seen: text,
   fix: text,
   /** The option of `exec` and `serve` that the fix needs, such as `--idempotency`. */

@@ -34,7 +34,7 @@ export function createWindow(options: WindowOptions) {
     faults,
     /** The violations that this exchange completes. */
     see(exchange: Exchange): readonly Violation[] {
-      const { watches, isOneByOne } = callerOf(exchange.key)
+      const { watches, isOneByOne } = callerOf(exchange.keyId)
       const seen = seenOf(exchange, isOneByOne(exchange))
       return doubted(watches.flatMap(watch => watch.see(seen)))
     },
@@ -93,7 +93,7 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     n: exchange.n,
     at: exchange.at,
     answeredAt: exchange.answeredAt,
-    key: exchange.key,
+    keyId: exchange.keyId,
     operation: exchange.operation,
     method: exchange.method,
     // A string of its own: a slice would keep all of the URL in memory.

@@ -79,7 +79,7 @@ export interface PetOperations {
 /** The idempotency key of a create, by whom it was sent, and when. */
 export interface CreateName {
   readonly scope: string
-  readonly key: string
+  readonly idempotencyKey: string
   /** ms since the epoch */
   readonly now: number
 }
@@ -97,13 +97,13 @@ export function createPetOperations(
         failed('createPet', isGone),
       )
     },
-    createPetOnce(input, { scope, key, now }, isGone) {
+    createPetOnce(input, { scope, idempotencyKey, now }, isGone) {
       const parsed = parse(input)
       const pet = toNewPet(parsed, defaultStatus)
       // As sent, so that another default status changes nothing for a client that tries again.
       const asked = fingerprintOf(parsed)
       const expiresAt = now + (idempotency?.ttlMs ?? 0)
-      const once = { scope, key, fingerprint: asked, expiresAt }
+      const once = { scope, idempotencyKey, fingerprint: asked, expiresAt }
       const { insertOnce } = storage as Required<PetStorage>
       return orElse(
         () =>

@@ -5,7 +5,7 @@ const onceFields = {
   /** Whose key it is: the id of an API key. */
   scope: z.string('must be a string'),
   /** Chosen by the client: 1 to 255 characters of printable ASCII. */
-  key: z.string('must be a string'),
+  idempotencyKey: z.string('must be a string'),
   /** Differs for another pet, so that a key that is used twice is recognized. Opaque and short. */
   fingerprint: z.string('must be a string'),
   /** When the key is free again, in ms since the epoch. */

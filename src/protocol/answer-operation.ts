@@ -26,7 +26,7 @@ export type Answers = (
   route: OperationRoute,
   request: ApiRequest,
   now: number,
-  key: KnownKey | undefined,
+  knownKey: KnownKey | undefined,
 ) => Awaitable<Representation>
 
 export function createAnswers(
@@ -36,14 +36,14 @@ export function createAnswers(
 ): Answers {
   const readQuery = createQueryReader(pagination)
 
-  return (route, request, now, key) => {
+  return (route, request, now, knownKey) => {
     switch (route.operation) {
       case 'getPet':
         return chain(operations.getPet(route.petId, now), found)
       case 'createPet':
         return idempotency === null || request.headers['idempotency-key'] === undefined
           ? chain(readBody(request, maxBodyBytes), body => createPet(body, request))
-          : createPetOnce(request, now, key as KnownKey)
+          : createPetOnce(request, now, knownKey as KnownKey)
       case 'listPets': {
         const filter = readQuery(request.query)
         const page = operations.listPets(filter)
@@ -66,7 +66,7 @@ export function createAnswers(
   ): Awaitable<Representation> {
     const { headers, mount, isGone } = request
     if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
-    const name = { scope, key: readIdempotencyKey(headers), now }
+    const name = { scope, idempotencyKey: readIdempotencyKey(headers), now }
     return chain(readBody(request, maxBodyBytes), body =>
       chain(operations.createPetOnce(body, name, isGone), ({ pet, replayed }) => {
         const created = headersOf.created(pet.id, mount)

@@ -64,16 +64,16 @@ export type Sha256 = (text: string) => string
 /** The currently valid keys. */
 export interface ApiKeys {
   /** @param now in ms since the Unix epoch; without it, expired keys are found too */
-  find(key: string, now?: number): KnownKey | undefined
+  find(apiKey: string, now?: number): KnownKey | undefined
   /**
    * Makes a key valid from the next request on.
    *
-   * @param key the key itself, or `sha256:` and the digest of one in hex
+   * @param apiKey the key itself, or `sha256:` and the digest of one in hex
    * @throws OptionError for an invalid record, a key already in use, or another plan for its id
    */
-  add(key: string, record: ApiKey): void
+  add(apiKey: string, record: ApiKey): void
   /** Revokes a key, named as it was added; false when it was not there. */
-  remove(key: string): boolean
+  remove(apiKey: string): boolean
 }
 
 /** The valid keys, as used within this package. */
@@ -119,16 +119,16 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
   const { plain, digests, owners } = keys
   let list: readonly string[] | undefined
   return {
-    find(key, now = Number.NEGATIVE_INFINITY) {
-      const known = plain.get(key) ?? findByDigest(key)
+    find(apiKey, now = Number.NEGATIVE_INFINITY) {
+      const known = plain.get(apiKey) ?? findByDigest(apiKey)
       return known?.expires !== undefined && now >= known.expires ? undefined : known
     },
-    add(key, record) {
-      if (typeof key !== 'string' || !/^[\x21-\x7e]+$/.test(key)) {
+    add(apiKey, record) {
+      if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
         const expected = 'printable ASCII without spaces'
         throw invalidKeys(expected, `Expected an API key to be ${expected}`)
       }
-      const { map, name } = locate(key)
+      const { map, name } = locate(apiKey)
       const known = readApiKey(record, plans)
       if (map.has(name)) throw invalidKeys('each key once', 'Duplicate API key')
       const { record: other = known, keys: count = 0 } = owners.get(known.id) ?? {}
@@ -137,8 +137,8 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
       owners.set(known.id, { record: other, keys: count + 1 })
       list = undefined
     },
-    remove(key) {
-      const { map, name } = locate(key)
+    remove(apiKey) {
+      const { map, name } = locate(apiKey)
       const known = map.get(name)
       if (!known) return false
       map.delete(name)
@@ -160,14 +160,14 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
     },
   }
 
-  function findByDigest(key: string): KnownKey | undefined {
-    return sha256 && digests.size > 0 ? digests.get(sha256(key)) : undefined
+  function findByDigest(apiKey: string): KnownKey | undefined {
+    return sha256 && digests.size > 0 ? digests.get(sha256(apiKey)) : undefined
   }
 
   /** @throws OptionError for a digest that is none, or that nothing can be compared with */
-  function locate(key: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
-    if (!key.startsWith(DIGEST)) return { map: plain, name: key }
-    const name = key.slice(DIGEST.length)
+  function locate(apiKey: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
+    if (!apiKey.startsWith(DIGEST)) return { map: plain, name: apiKey }
+    const name = apiKey.slice(DIGEST.length)
     if (!/^[0-9a-f]{64}$/.test(name)) {
       const expected = 'followed by 64 lower-case hex digits'
       throw invalidKeys(expected, `Expected ${DIGEST} in an API key to be ${expected}`)

@@ -80,7 +80,7 @@ export interface Connection {
 /** Which operation a request is for, and whose key it carries. */
 export interface Identity {
   readonly operation?: Operation | undefined
-  readonly key?: KnownKey | undefined
+  readonly knownKey?: KnownKey | undefined
 }
 
 /** What a response does not show. */

@@ -29,7 +29,7 @@ export interface Caller {
 
 export interface Admission {
   /** Undefined without a valid key. */
-  readonly key: KnownKey | undefined
+  readonly knownKey: KnownKey | undefined
   /** Undefined when rate limiting is off. */
   readonly decision: Decision | undefined
   /** The policy that the decision applied. */
@@ -42,7 +42,7 @@ export interface Admission {
 
 /** For a request that needs no key and is not counted: a preflight, or a path outside the API. */
 export const UNCOUNTED: Admission = {
-  key: undefined,
+  knownKey: undefined,
   decision: undefined,
   policy: undefined,
   failure: undefined,
@@ -76,13 +76,13 @@ export function createGate(options: GateOptions): Gate {
     identify,
     admit(caller) {
       const { token, client = 'local', now } = caller
-      const key = identify(token, now)
-      const policy = key ? key.policy : anonymous
-      if (!rateLimits) return admission(caller, key, policy, undefined)
-      const partition = key ? key.id : `addr:${client}`
+      const knownKey = identify(token, now)
+      const policy = knownKey ? knownKey.policy : anonymous
+      if (!rateLimits) return admission(caller, knownKey, policy, undefined)
+      const partition = knownKey ? knownKey.id : `addr:${client}`
       return chain(rateLimits.consume(partition, policy, now), decision => {
         if (decision.code !== undefined) announce(partition, decision)
-        const admitted = admission(caller, key, policy, isShadow ? undefined : decision)
+        const admitted = admission(caller, knownKey, policy, isShadow ? undefined : decision)
         return isShadow ? { ...admitted, decision, shadowed: decision.code } : admitted
       })
     },
@@ -104,13 +104,13 @@ export function createGate(options: GateOptions): Gate {
 
 function admission(
   { token, refusal, headers }: Caller,
-  key: KnownKey | undefined,
+  knownKey: KnownKey | undefined,
   policy: Policy,
   decision: Decision | undefined,
 ): Admission {
   const rejected = decision?.code !== undefined ? rateLimited(decision) : undefined
-  const failure = rejected ?? refusal ?? (key ? undefined : unauthorized(problem()))
-  return { key, decision, policy, failure }
+  const failure = rejected ?? refusal ?? (knownKey ? undefined : unauthorized(problem()))
+  return { knownKey, decision, policy, failure }
 
   function problem(): CredentialProblem {
     return token === undefined ? credentialProblem(headers) : 'invalid'

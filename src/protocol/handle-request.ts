@@ -49,7 +49,7 @@ export function createProtocol(
       const head = headOf(request)
       return {
         operation: head.route?.operation,
-        key: gate.identify(head.token, readClock()),
+        knownKey: gate.identify(head.token, readClock()),
         request: { ...request, head },
       }
     },
@@ -81,13 +81,13 @@ export function createProtocol(
 
   function answer(
     { request, route, now }: Call,
-    { failure, key }: Admission,
+    { failure, knownKey }: Admission,
   ): Awaitable<Representation> {
     if (failure) throw failure
     if (!route) throw notFound(`The API is served below ${basePath}.`)
     if (isPreflight(request)) return PREFLIGHT
     if (route.failure) throw route.failure
-    return answerOf(route, request, now, key)
+    return answerOf(route, request, now, knownKey)
   }
 
   function respond(
@@ -100,8 +100,9 @@ export function createProtocol(
     const hasOrigin = request.headers['origin'] !== undefined
     const bytes = content?.bytes
     const headers = headersOf.all({ now, bytes, admission, operation, own, mount, hasOrigin })
-    const { key, shadowed } = admission
-    const about = shadowed === undefined ? { operation, key } : { operation, key, shadowed }
+    const { knownKey, shadowed } = admission
+    const about =
+      shadowed === undefined ? { operation, knownKey } : { operation, knownKey, shadowed }
     const outside = route === undefined
     if (content?.pieces && method !== 'HEAD') {
       return inPieces({ status, headers, about, outside }, content)

@@ -37,7 +37,7 @@ const STATES: readonly State[] = [
     reach: page => page.getByRole('button', { name: 'Edit and resend' }).click(),
   },
   { name: 'equal', place: 'activity?request=40', sign: 'Copy as curl' },
-  { name: 'unfolded', place: 'activity?fold=no&key=demo-free', sign: 'Show all' },
+  { name: 'unfolded', place: 'activity?fold=no&keyId=demo-free', sign: 'Show all' },
   { name: 'found', place: 'activity?search=limt', sign: '1 of' },
   { name: 'link', place: 'activity?status=ok&request=105', sign: 'Arm a fault like this' },
   { name: 'gone', place: 'activity?request=9999', sign: 'no longer kept' },

@@ -155,9 +155,9 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
     .split('\n')
     .map(line => JSON.parse(line))
     .filter(({ event }) => event === undefined)
-  const logged = lines.map(({ method, path, query, status, key, plan, remaining, limit }) => [
+  const logged = lines.map(({ method, path, query, status, keyId, plan, remaining, limit }) => [
     `${method} ${path}?${query} ${status}`,
-    ...[key, plan, remaining, limit],
+    ...[keyId, plan, remaining, limit],
   ])
   assert.deepEqual(logged, [
     ['GET /v1/pets?REDACTED 200', 'ci', 'pro', 299, 300],

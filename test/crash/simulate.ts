@@ -215,7 +215,7 @@ function numberOf(name: string): string {
 }
 
 function onceOf(name: string): Once {
-  return { scope: 'crash', key: numberOf(name), fingerprint: '', expiresAt: 1 }
+  return { scope: 'crash', idempotencyKey: numberOf(name), fingerprint: '', expiresAt: 1 }
 }
 
 function keyOf(state: State, worlds: readonly World[]): string {

@@ -44,7 +44,7 @@ export interface Answer {
 }
 
 const POLICY = { perMinute: 1_000, perDay: 1_000 }
-const SHARED = { scope: 'key', key: 'shared', fingerprint: '', expiresAt: 1e15 }
+const SHARED = { scope: 'key', idempotencyKey: 'shared', fingerprint: '', expiresAt: 1e15 }
 export const SNAPSHOT: PetSnapshot = {
   pets: [4, 7].map(id => ({ id, name: `restored ${id}`, categoryId: 1 })),
   nextId: 9,

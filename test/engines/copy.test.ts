@@ -34,7 +34,7 @@ const ORIGINAL: PetSnapshot = {
   nextId: 1_500,
   idempotencyKeys: Array.from({ length: 700 }, (_, at) => ({
     scope: 'web \ud800',
-    key: `key-${String(at).padStart(4, '0')}`,
+    idempotencyKey: `key-${String(at).padStart(4, '0')}`,
     fingerprint: `f${at}`,
     expiresAt: 1_893_456_000_000 + at,
     petId: at + 20,

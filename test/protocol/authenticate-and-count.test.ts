@@ -173,24 +173,24 @@ test('standardHeaders - t is 0 when the window has already ended', async () => {
 test('identify - returns the operation and the key, and counts nothing', async () => {
   const store = open()
   const identify = (method: string, path: string, authorization?: string) => {
-    const { operation, key } = store.identify({
+    const { operation, knownKey } = store.identify({
       method,
       path,
       query: '',
       headers: { authorization },
     })
-    return { operation, key }
+    return { operation, knownKey }
   }
   assert.deepEqual(identify('GET', '/v1/pets', 'bearer demo'), {
     operation: 'listPets',
-    key: { id: 'demo', plan: 'free', policy: { perMinute: 60, perDay: 1_000 } },
+    knownKey: { id: 'demo', plan: 'free', policy: { perMinute: 60, perDay: 1_000 } },
   })
   assert.deepEqual(identify('GET', '/v1/pets/1', 'Bearer wrong'), {
     operation: 'getPet',
-    key: undefined,
+    knownKey: undefined,
   })
-  assert.deepEqual(identify('PUT', '/v1/pets'), { operation: undefined, key: undefined })
-  assert.deepEqual(identify('GET', '/'), { operation: undefined, key: undefined })
+  assert.deepEqual(identify('PUT', '/v1/pets'), { operation: undefined, knownKey: undefined })
+  assert.deepEqual(identify('GET', '/'), { operation: undefined, knownKey: undefined })
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
 })
 

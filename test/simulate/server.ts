@@ -184,7 +184,10 @@ export function createServer(options: Stage) {
     restoring = []
     model.state.history.reopen(pets.map(seen), nextId)
     const found = new Map(
-      idempotencyKeys.map(({ scope, key, petId }) => [`${scope} ${key}`, petId]),
+      idempotencyKeys.map(({ scope, idempotencyKey, petId }) => [
+        `${scope} ${idempotencyKey}`,
+        petId,
+      ]),
     )
     for (const [key, id] of model.state.used.inUse()) {
       const message = () => `the key of animal ${id} is that of ${found.get(key)} after reopening`

@@ -18,12 +18,17 @@ test('memory - rejects a snapshot with an unknown status and changes nothing', a
 test('memory - drops expired keys while others are added', async () => {
   const storage = memoryStorage()
   const use = (number: number) => {
-    const once = { scope: 'web', key: `k${number}`, fingerprint: '', expiresAt: number + 500 }
+    const once = {
+      scope: 'web',
+      idempotencyKey: `k${number}`,
+      fingerprint: '',
+      expiresAt: number + 500,
+    }
     return storage.insertOnce?.({ name: 'Rex', categoryId: 1 }, once, number)
   }
   for (let number = 0; number < 10_000; number++) await use(number)
   const { idempotencyKeys = [] } = await storage.dump()
   assert.ok(idempotencyKeys.length <= 1_500, `${idempotencyKeys.length} keys are kept`)
   assert.equal((await use(9_999))?.pet.id, 10_000)
-  assert.equal(idempotencyKeys.at(-1)?.key, 'k9999')
+  assert.equal(idempotencyKeys.at(-1)?.idempotencyKey, 'k9999')
 })

@@ -69,18 +69,18 @@ test('control - reset, digest and an exact snapshot', async t => {
 test('control - keys, requests, faults and the report', async t => {
   const { get, send, origin, url } = await served(t)
   const limits = { perMinute: 2, perDay: 10 }
-  const key = { key: 'mine', id: 'ci', plan: 'enterprise', limits }
+  const key = { apiKey: 'mine', id: 'ci', plan: 'enterprise', limits }
   assert.deepEqual(await send('POST', 'keys', key), [201, { id: 'ci', plan: 'enterprise' }])
   assert.equal((await send('POST', 'keys', key))[0], 400)
-  const [armed, fault] = await send('POST', 'faults', { kind: 'status', status: 503, key: 'ci' })
-  assert.deepEqual([armed, fault], [201, { kind: 'status', status: 503, key: 'ci', left: 1 }])
+  const [armed, fault] = await send('POST', 'faults', { kind: 'status', status: 503, keyId: 'ci' })
+  assert.deepEqual([armed, fault], [201, { kind: 'status', status: 503, keyId: 'ci', left: 1 }])
   assert.deepEqual(await get('faults'), { faults: [fault] })
   const headers = { authorization: 'Bearer mine' }
   const statuses: number[] = []
   for (let count = 0; count < 6; count++)
     statuses.push((await fetch(`${url}/pets`, { headers })).status)
   assert.deepEqual(statuses, [503, 200, 429, 429, 429, 429])
-  assert.equal((await get('requests?key=ci&status=429&operation=listPets')).requests.length, 4)
+  assert.equal((await get('requests?keyId=ci&status=429&operation=listPets')).requests.length, 4)
   assert.deepEqual((await get('requests')).dropped, 0)
   assert.equal((await send('GET', 'requests?state=1'))[0], 400)
   assert.equal((await send('GET', 'requests?status=ok'))[0], 400)
@@ -189,7 +189,7 @@ test('worlds - ten worlds on one port are isolated from each other', async t => 
       )
       const [, clock] = await command('GET', `${controlUrl}/clock`)
       assert.equal(clock.now, T0 + at * 1000)
-      const [, journal] = await command('GET', `${controlUrl}/requests?key=free`)
+      const [, journal] = await command('GET', `${controlUrl}/requests?keyId=free`)
       assert.equal(journal.requests.length, (at % 5) + 2)
       const other = worlds[(at + 1) % 10]
       const stranger = await fetch(`${other.baseUrl}/pets`, {

@@ -56,10 +56,10 @@ test('faults - those of the options and those that are armed are copied, in dept
 })
 
 test('faults - one of the options that is for a key leaves worlds with other keys possible', async () => {
-  const faults = [{ ...DOWN, key: 'demo-pro' }]
+  const faults = [{ ...DOWN, keyId: 'demo-pro' }]
   assert.throws(
-    () => createTestDouble({ faults: [{ ...DOWN, key: 'demo-pr' }] }),
-    /`key` to be one of/,
+    () => createTestDouble({ faults: [{ ...DOWN, keyId: 'demo-pr' }] }),
+    /`keyId` to be one of/,
   )
   await using double = createTestDouble({ control: true, faults })
   const { control } = await double.listen()

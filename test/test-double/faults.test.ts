@@ -64,7 +64,7 @@ test('faults - apply only when armed, and as often as specified', async () => {
 
 test('faults - can be restricted to an operation and a key', async () => {
   const double = createTestDouble()
-  double.faults.arm({ kind: 'status', status: 503, operation: 'createPet', key: 'demo-pro' })
+  double.faults.arm({ kind: 'status', status: 503, operation: 'createPet', keyId: 'demo-pro' })
   const pro = { authorization: 'Bearer demo-pro', ...JSON_TYPE }
   assert.equal((await double.fetch('pets', { headers: pro })).status, 200)
   assert.equal((await double.fetch('pets', CREATE)).status, 201)
@@ -82,7 +82,7 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
       { kind: 'hang', operation: 'deletePet' },
       /`operation` to be one of 'listPets', 'createPet', 'getPet', got 'deletePet'/,
     ],
-    [{ kind: 'hang', key: 'demo-gold' }, /`key` to be one of 'demo-free', 'demo-pro'/],
+    [{ kind: 'hang', keyId: 'demo-gold' }, /`keyId` to be one of 'demo-free', 'demo-pro'/],
     [{ kind: 'hang', times: 0 }, /`times` to be an integer of at least 1, or 'always', got 0/],
     [{ kind: 'hang', probability: 0.5 }, /^Unknown option `probability`/],
     [{ kind: 'status', status: 200 }, /`status` to be an integer from 400 to 599, got 200/],

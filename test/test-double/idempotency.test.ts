@@ -27,8 +27,8 @@ test('double idempotency - keys are part of snapshot and digest, and a reset for
   await create(double, 'k')
   const snapshot = await double.snapshot()
   const [used = assert.fail(), ...others] = snapshot.idempotencyKeys ?? []
-  const { scope, key, expiresAt, petId } = used
-  assert.deepEqual([scope, key, expiresAt, petId], ['demo-free', 'k', T0 + 60_000, 1])
+  const { scope, idempotencyKey, expiresAt, petId } = used
+  assert.deepEqual([scope, idempotencyKey, expiresAt, petId], ['demo-free', 'k', T0 + 60_000, 1])
   assert.deepEqual(others, [])
   double.reset()
   assert.equal(await double.digest(), digest)

@@ -254,8 +254,8 @@ test('journal - filters by path, method and time, and rejects unknown filters', 
   assert.deepEqual(numbers(double, { since: T0 + 60_000 }), [2, 3, 4])
   assert.deepEqual(numbers(double, { until: '2030-01-01T00:02:00Z' }), [1, 2])
   assert.deepEqual(numbers(double, { since: T0 + 1, until: T0 + 120_000 }), [2])
-  assert.deepEqual(numbers(double, { key: null }), [4])
-  assert.deepEqual(numbers(double, { key: 'ci', status: 400 }), [2])
+  assert.deepEqual(numbers(double, { keyId: null }), [4])
+  assert.deepEqual(numbers(double, { keyId: 'ci', status: 400 }), [2])
   const wrong: [filter: object, message: RegExp][] = [
     [{ pth: '/v1/pets' }, /Unknown option `pth`; expected one of path/],
     [{ operation: 'list' }, /`operation` to be one of 'listPets'/],
@@ -294,7 +294,7 @@ test('journal - counts every character of an exchange, and 500 for the rest, exa
 
 test('journal - a caller is a key: a request in flight says nothing of another key', async () => {
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1, key: 'demo-free' })
+  double.faults.arm({ kind: 'delay', ms: 1, keyId: 'demo-free' })
   const get = (key: string) => list(double, { authorization: `Bearer ${key}` })
   const waiting = get('demo-free')
   await get('demo-pro')

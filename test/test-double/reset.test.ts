@@ -142,7 +142,7 @@ test('restore - continues connection numbers and blames no new client for earlie
 test('restore - added keys stay valid, faults for them included', async () => {
   const double = createTestDouble()
   double.addKey('mine', { id: 'mine', plan: 'pro' })
-  double.faults.arm({ kind: 'status', status: 503, key: 'mine' })
+  double.faults.arm({ kind: 'status', status: 503, keyId: 'mine' })
   const snapshot = await double.snapshot()
   await double.restore(snapshot)
   assert.equal((await list(double, MINE)).status, 503)
@@ -154,7 +154,7 @@ test('restore - added keys stay valid, faults for them included', async () => {
 test('restore - a fault for a missing key applies once the key is added', async () => {
   const double = createTestDouble()
   double.addKey('mine', { id: 'mine', plan: 'pro' })
-  double.faults.arm({ kind: 'status', status: 503, key: 'mine' })
+  double.faults.arm({ kind: 'status', status: 503, keyId: 'mine' })
   const other = createTestDouble()
   await other.restore(await double.snapshot())
   other.addKey('mine', { id: 'mine', plan: 'pro' })

@@ -133,7 +133,7 @@ test('snapshot - is plain JSON, exact, and restorable in another process', async
   const double = createTestDouble()
   await double.seed([ADA])
   for (let count = 0; count < 91; count++) await double.handle(listing('demo-free'))
-  double.faults.arm({ kind: 'status', status: 503, times: 3, key: 'demo-pro' })
+  double.faults.arm({ kind: 'status', status: 503, times: 3, keyId: 'demo-pro' })
   double.clock.advance('10s')
   await double.handle(listing('demo-pro'))
   const json = toJson(await double.snapshot('banned'))
@@ -224,8 +224,8 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
     body: '{"name":1}',
   })
   const journal = double.requests().map(({ at, answeredAt, operation, ...exchange }) => {
-    const { n, key, query, status, code, fault } = exchange
-    return [n, at - T0, (answeredAt ?? 0) - T0, key, operation, query, status, code, fault]
+    const { n, keyId, query, status, code, fault } = exchange
+    return [n, at - T0, (answeredAt ?? 0) - T0, keyId, operation, query, status, code, fault]
   })
   assert.deepEqual(journal, [
     [1, 0, 2_000, 'ci', 'listPets', 'limit=2', 200, null, 'delay'],
@@ -236,7 +236,7 @@ test('journal - lists exchanges in order, with virtual times and without keys', 
   assert.equal(double.requests()[2]?.requestBody, '{"name":1}')
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|wr0ng/)
   assert.deepEqual(numbers(double, { status: 404 }), [2])
-  assert.deepEqual(numbers(double, { operation: 'listPets', key: 'ci' }), [1])
+  assert.deepEqual(numbers(double, { operation: 'listPets', keyId: 'ci' }), [1])
 })
 
 test('journal - keeps the last exchanges and counts those it dropped', async () => {

@@ -30,8 +30,8 @@ test('trickle - takes real time with `real`, and none on an auto clock', async t
 test('trickle - run lets no time pass while another request waits in real time', async t => {
   const double = await withZoe()
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
-  double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000, key: 'demo-free' })
-  double.faults.arm({ kind: 'delay', ms: 300, real: true, key: 'demo-pro' })
+  double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000, keyId: 'demo-free' })
+  double.faults.arm({ kind: 'delay', ms: 300, real: true, keyId: 'demo-pro' })
   const text = await double.run(async () => {
     const slow = (await list(double)).text()
     const other = list(double, { authorization: 'Bearer demo-pro' })

@@ -13,7 +13,7 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
   await list(double)
   const [note] = double.report().notes
   assert.deepEqual(
-    [note?.rule, note?.key, note?.iso, note?.requests, note?.seen],
+    [note?.rule, note?.keyId, note?.iso, note?.requests, note?.seen],
     [
       'fault.unused',
       null,
@@ -31,15 +31,15 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
 
 test('fault.unused - a fault that was cleared, or used up by a 401, has not fired either', async () => {
   const double = createTestDouble({ allow: ['key.refused'] })
-  double.faults.arm({ kind: 'hang', key: 'demo-pro' })
+  double.faults.arm({ kind: 'hang', keyId: 'demo-pro' })
   double.faults.clear()
   double.faults.arm(DOWN)
   assert.equal((await double.fetch('pets')).status, 401)
   assert.deepEqual(double.faults.list(), [])
   assert.deepEqual(
-    double.report().notes.map(({ key, seen }) => [key, seen]),
+    double.report().notes.map(({ keyId, seen }) => [keyId, seen]),
     [
-      ['demo-pro', 'a fault was armed and never fired: hang{"key":"demo-pro"}'],
+      ['demo-pro', 'a fault was armed and never fired: hang{"keyId":"demo-pro"}'],
       [null, 'a fault was armed and never fired: status:503'],
     ],
   )

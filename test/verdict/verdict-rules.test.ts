@@ -637,7 +637,7 @@ function exchangeOf({ at, ...row }: Row, n: number): Exchange {
   return {
     n,
     answeredAt: T0 + at,
-    key: 'free',
+    keyId: 'free',
     operation: 'listPets',
     method: 'GET',
     path: '/v1/pets',
@@ -726,7 +726,7 @@ function refusedAmong(count: number): Row[] {
 
 function stranger(challenge: string): Row[] {
   const headers = { 'WWW-Authenticate': challenge }
-  return [{ at: 0, key: null, operation: null, status: 401, headers }]
+  return [{ at: 0, keyId: null, operation: null, status: 401, headers }]
 }
 
 function iso(at: number): string {

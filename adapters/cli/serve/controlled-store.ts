@@ -84,7 +84,7 @@ export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View
 /** The keys of a world are created for it and returned to the client that creates it. */
 export function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, isLimited: boolean) {
   const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
-    const isPublicKey = (key: string) => Object.hasOwn(world.apiKeys, key)
+    const isPublicKey = (apiKey: string) => Object.hasOwn(world.apiKeys, apiKey)
     return [id, { ...viewOf(world, isLimited), isPublicKey }]
   })
   return new Map(views)

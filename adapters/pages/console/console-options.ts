@@ -43,8 +43,8 @@ export const CONSOLE_OPTIONS = {
    * Whether the page may show a key itself.
    * @default the demo keys
    */
-  isPublicKey: withDefault(typed<(key: string) => boolean>(isFunction), (key: string) =>
-    Object.hasOwn(DEMO_KEYS, key),
+  isPublicKey: withDefault(typed<(apiKey: string) => boolean>(isFunction), (apiKey: string) =>
+    Object.hasOwn(DEMO_KEYS, apiKey),
   ),
   /**
    * What is counted for a key id, such as `inspect` of a `RateLimitStore`: the panel Budgets.
@@ -96,7 +96,7 @@ export type ConsoleWorld = {
   readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
 } & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
     /** The policy of a key, where the handler knows it. */
-    readonly policyOf?: ((key: string) => Policy | undefined) | undefined
+    readonly policyOf?: ((apiKey: string) => Policy | undefined) | undefined
   }
 
 /** @throws OptionError */

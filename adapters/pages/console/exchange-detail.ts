@@ -60,11 +60,11 @@ export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
 export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { request, response, at, ms } = kept
   const redact = redactFor(kept, world)
-  const { method, path, query, key, status } = entryOf(kept, redact)
+  const { method, path, query, keyId, status } = entryOf(kept, redact)
   return {
     at: at - (ms ?? 0),
     answeredAt: status === null ? null : at,
-    key,
+    keyId,
     method,
     url: path + (query && `?${query}`),
     status,

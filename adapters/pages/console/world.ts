@@ -19,7 +19,7 @@ export async function stateOf(world: ConsoleWorld) {
     plan,
     policy: world.policyOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
     /** The key itself, if it is public. */
-    key: world.isPublicKey(key) ? key : null,
+    apiKey: world.isPublicKey(key) ? key : null,
     /** Null also while the store that counts is unavailable. */
     usage: await usageOf(world, id),
   }))

@@ -29,7 +29,10 @@ const VERSION = 1
 const STORES = {
   /** The next id, under the key `next`. */
   ids: { indexes: {} },
-  keys: { keyPath: ['scope', 'key'], indexes: { petId: 'petId', expiresAt: 'expiresAt' } },
+  keys: {
+    keyPath: ['scope', 'idempotencyKey'],
+    indexes: { petId: 'petId', expiresAt: 'expiresAt' },
+  },
   pets: { keyPath: 'id', indexes: { status: ['status', 'id'] } },
   /** The usage of each partition, under its name. */
   usage: { indexes: {} },

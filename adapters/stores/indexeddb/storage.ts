@@ -116,7 +116,7 @@ async function findOnce(
   { keys, pets }: Stores,
   { once, now }: Keyed,
 ): Promise<InsertedOnce | undefined> {
-  const used: UsedKey | undefined = await resultOf(keys.get([once.scope, once.key]))
+  const used: UsedKey | undefined = await resultOf(keys.get([once.scope, once.idempotencyKey]))
   if (!used || now >= used.expiresAt) return undefined
   const pet = await resultOf(pets.get(used.petId))
   return { pet, fingerprint: used.fingerprint, replayed: true }

@@ -172,6 +172,12 @@ function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => stri
 }
 
 /** An idempotency key as a line of the document or the journal. */
-export function keyToJson({ scope, key, fingerprint, expiresAt, petId }: UsedKey): string {
-  return JSON.stringify({ scope, key, fingerprint, expiresAt, petId })
+export function keyToJson({
+  scope,
+  idempotencyKey,
+  fingerprint,
+  expiresAt,
+  petId,
+}: UsedKey): string {
+  return JSON.stringify({ scope, idempotencyKey, fingerprint, expiresAt, petId })
 }

@@ -53,9 +53,9 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
       if (!used) return undefined
       return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
     },
-    insertOnce(given, { scope, key, fingerprint, expiresAt }, now) {
+    insertOnce(given, { scope, idempotencyKey, fingerprint, expiresAt }, now) {
       const pet = insert(given)
-      keys.add({ scope, key, fingerprint, expiresAt, petId: pet.id }, now)
+      keys.add({ scope, idempotencyKey, fingerprint, expiresAt, petId: pet.id }, now)
       return { pet, fingerprint, replayed: false }
     },
     use,

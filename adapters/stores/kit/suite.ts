@@ -422,7 +422,7 @@ const MINE = '0123456789abcdef'
 
 /** A key that expires at 1,000,000. */
 function onceOf(key: string, others: Partial<Once> = {}): Once {
-  return { scope: 'web', key, fingerprint: MINE, expiresAt: 1_000_000, ...others }
+  return { scope: 'web', idempotencyKey: key, fingerprint: MINE, expiresAt: 1_000_000, ...others }
 }
 
 async function insertOnce(storage: PetStorage, once: Once, pet: NewPet = REX, now = 0) {

@@ -3,14 +3,14 @@ import type { Once, UsedKey } from '../../../src/ports.js'
 /** Idempotency keys in memory. */
 export interface UsedKeys {
   /** What is known of a key that is in use. */
-  find(once: Pick<Once, 'scope' | 'key'>, now: number): Use | undefined
+  find(once: Pick<Once, 'scope' | 'idempotencyKey'>, now: number): Use | undefined
   add(used: UsedKey, now: number): void
   /** Those of each scope in the order in which they were used. */
   list(): Iterable<UsedKey>
   size(): number
 }
 
-export type Use = Omit<UsedKey, 'scope' | 'key'>
+export type Use = Omit<UsedKey, 'scope' | 'idempotencyKey'>
 
 /**
  * Keeps keys in memory until they expire. There is no timer: expired keys are dropped while others
@@ -22,21 +22,21 @@ export function createUsedKeys(): UsedKeys {
   let added = 0
 
   return {
-    find({ scope, key }, now) {
-      const use = scopes.get(scope)?.get(key)
+    find({ scope, idempotencyKey }, now) {
+      const use = scopes.get(scope)?.get(idempotencyKey)
       return use && now < use.expiresAt ? use : undefined
     },
-    add({ scope, key, fingerprint, expiresAt, petId }, now) {
+    add({ scope, idempotencyKey, fingerprint, expiresAt, petId }, now) {
       const keys = scopes.get(scope) ?? new Map<string, Use>()
       scopes.set(scope, keys)
       // Deleted first, so that the oldest keys stay in front.
-      if (!keys.delete(key)) size++
-      keys.set(key, { fingerprint, expiresAt, petId })
+      if (!keys.delete(idempotencyKey)) size++
+      keys.set(idempotencyKey, { fingerprint, expiresAt, petId })
       if (++added % SWEEP_EVERY === 0) sweep(now)
     },
     *list() {
       for (const [scope, keys] of scopes) {
-        for (const [key, use] of keys) yield { scope, key, ...use }
+        for (const [idempotencyKey, use] of keys) yield { scope, idempotencyKey, ...use }
       }
     },
     size: () => size,

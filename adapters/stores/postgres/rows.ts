@@ -26,14 +26,14 @@ export function columnsOf(rows: readonly PetRow[]) {
 }
 
 /** A name of a create as statement parameters: JSON strings, which hold every character. */
-export function toKey({ scope, key }: Pick<Once, 'scope' | 'key'>) {
-  return { scope: JSON.stringify(scope), key: JSON.stringify(key) }
+export function toKey({ scope, idempotencyKey }: Pick<Once, 'scope' | 'idempotencyKey'>) {
+  return { scope: JSON.stringify(scope), key: JSON.stringify(idempotencyKey) }
 }
 
 export function fromKeyRow({ scope, key, fingerprint, expires, pet }: Row): UsedKey {
   return {
     scope: JSON.parse(scope),
-    key: JSON.parse(key),
+    idempotencyKey: JSON.parse(key),
     fingerprint,
     expiresAt: Number(expires),
     petId: Number(pet),

@@ -21,19 +21,19 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
 
   return {
     /** What a key in use stored. The key of a pet that somebody deleted is free. */
-    find({ scope, key }: Once, now: number): InsertedOnce | undefined {
-      const row = find.get(toText(scope), toText(key), now)
+    find({ scope, idempotencyKey }: Once, now: number): InsertedOnce | undefined {
+      const row = find.get(toText(scope), toText(idempotencyKey), now)
       return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
     },
-    use({ scope, key, fingerprint, expiresAt, petId }: UsedKey): void {
-      use(toText(scope), toText(key), fingerprint, expiresAt, petId)
+    use({ scope, idempotencyKey, fingerprint, expiresAt, petId }: UsedKey): void {
+      use(toText(scope), toText(idempotencyKey), fingerprint, expiresAt, petId)
     },
     /** In the order in which they were used, in parts of at most so many. */
     *readParts(size: number): Iterable<readonly UsedKey[]> {
       for (let rows = readPart.all(0, size); rows.length > 0; ) {
         yield rows.map(row => ({
           scope: fromText(row['scope']),
-          key: fromText(row['key']),
+          idempotencyKey: fromText(row['key']),
           fingerprint: row['fingerprint'],
           expiresAt: row['expires_at'],
           petId: row['pet_id'],

@@ -181,9 +181,9 @@ async function restore(call: Call) {
 }
 
 function addKey(call: Call) {
-  const rules = { key: isString, ...named('id', 'plan', 'limits') }
-  const { key, ...record } = fields(call, rules)
-  call.double.addKey(key, record as unknown as ApiKey)
+  const rules = { apiKey: isString, ...named('id', 'plan', 'limits', 'expires') }
+  const { apiKey, ...record } = fields(call, rules)
+  call.double.addKey(apiKey, record as unknown as ApiKey)
   return { id: record.id, plan: record.plan }
 }
 
@@ -191,7 +191,7 @@ function listRequests(call: Call) {
   const { double } = call
   const { status, since, until, ...filter } = fields(
     call,
-    named('key', 'operation', 'method', 'path', 'status', 'since', 'until'),
+    named('keyId', 'operation', 'method', 'path', 'status', 'since', 'until'),
   )
   const requests = double.requests({
     ...(filter as ExchangeFilter),

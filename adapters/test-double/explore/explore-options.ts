@@ -113,7 +113,7 @@ export function readFaults(given: readonly (string | Fault)[]): readonly Fault[]
   for (const [at, one] of given.entries()) {
     const name = `faults[${at}]`
     const fault = typeof one === 'string' ? parseFault(name, one) : checkFault(name, one)
-    faults.set(`${fault.operation} ${fault.key} ${faultText(fault)}`, fault)
+    faults.set(`${fault.operation} ${fault.keyId} ${faultText(fault)}`, fault)
   }
   return [...faults.values()]
 }

@@ -9,7 +9,7 @@ export interface Shown {
   readonly point: string
   readonly operation: Operation | undefined
   /** The id of its key. */
-  readonly key: string | undefined
+  readonly keyId: string | undefined
   /** Undefined where it is not known: another fault had it, or it came too late. */
   readonly answer: { readonly status: number; readonly length: number } | undefined
 }
@@ -30,10 +30,10 @@ export function faultsAt(request: Shown, faults: readonly Fault[]) {
   return { distinct, pruned: possible.length - distinct.length }
 }
 
-function isFor({ operation, key }: Fault, request: Shown): boolean {
+function isFor({ operation, keyId }: Fault, request: Shown): boolean {
   return (
     (operation === undefined || operation === request.operation) &&
-    (key === undefined || key === request.key)
+    (keyId === undefined || keyId === request.keyId)
   )
 }
 

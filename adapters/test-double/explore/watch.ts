@@ -24,7 +24,7 @@ export function watchRequests(schedule: Schedule, most: number) {
   let [hasEnded, isOver] = [false, false]
 
   return {
-    watch: (({ operation, key }) => {
+    watch: (({ operation, keyId }) => {
       if (hasEnded) return NOTHING
       // One that is too many is held, so that the work cannot go on for ever.
       if (requests.length === most) {
@@ -35,7 +35,14 @@ export function watchRequests(schedule: Schedule, most: number) {
       const fault = faults.get(point)
       faults.delete(point)
       const isHanging = fault?.kind === 'hang'
-      const sent: Sent = { point, operation, key, isHanging, status: undefined, answer: undefined }
+      const sent: Sent = {
+        point,
+        operation,
+        keyId,
+        isHanging,
+        status: undefined,
+        answer: undefined,
+      }
       requests.push(sent)
       if (fault) unaffected.add(sent)
       return {

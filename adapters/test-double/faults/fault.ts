@@ -44,7 +44,7 @@ export const SCOPE_OPTIONS = {
   /** @default every operation */
   operation: optional(isOneOf(OPERATIONS)),
   /** The id of an API key. @default every caller */
-  key: optional(isText),
+  keyId: optional(isText),
   /**
    * Headers that the request must have with exactly this value, must have (true), or must not have
    * (false). Headers that hold a credential take true and false only.
@@ -108,15 +108,15 @@ export interface Armed {
 }
 
 /**
- * @param isKey of the id of a key
+ * @param isKeyId of the id of a key
  * @throws OptionError naming the field, the rule and the value
  */
-export function checkFault(fault: Fault, isKey: Rule): void {
+export function checkFault(fault: Fault, isKeyId: Rule): void {
   const kind = isOneOf(KINDS)
   check('kind', Object(fault).kind, kind)
   const { options } = kindOf(fault.kind)
   settingsOf<Declared>(
-    { kind, ...SCOPE_OPTIONS, key: optional(isKey), ...options },
+    { kind, ...SCOPE_OPTIONS, keyId: optional(isKeyId), ...options },
     { ...(fault as object) },
   )
   for (const [name, value] of Object.entries(fault.requestHeaders ?? {})) {
@@ -135,9 +135,9 @@ export interface FaultTarget extends Call {
 }
 
 /** Whether a fault is for this request, apart from `nth`, `chance` and `times`. */
-export function matches(fault: Fault, { operation, key, headers, at }: FaultTarget): boolean {
+export function matches(fault: Fault, { operation, keyId, headers, at }: FaultTarget): boolean {
   if (operation === undefined) return false
-  if ((fault.operation ?? operation) !== operation || (fault.key ?? key) !== key) return false
+  if ((fault.operation ?? operation) !== operation || (fault.keyId ?? keyId) !== keyId) return false
   const { from, until, requestHeaders } = fault as { from?: number; until?: number } & FaultScope
   if (at < (from ?? at) || at >= (until ?? Number.POSITIVE_INFINITY)) return false
   return requestHeaders === undefined || hasHeaders(headers, requestHeaders)

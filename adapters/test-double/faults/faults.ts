@@ -89,7 +89,7 @@ export function createFaults(
           .filter(one => one.fired === 0)
           .map(({ fault, source, at, isKept }) => ({
             text: wholeText(fault),
-            key: fault.key ?? null,
+            keyId: fault.keyId ?? null,
             at,
             option: typeof source === 'string' ? undefined : source,
             isKept,

@@ -58,7 +58,7 @@ export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUES
 type Scope = readonly (keyof FaultScope)[]
 
 /** Which requests may get a fault that is explored. */
-const ANY_REQUEST: Scope = ['operation', 'key']
+const ANY_REQUEST: Scope = ['operation', 'keyId']
 
 /** All that says where a fault applies. */
 const SCOPE = Object.keys(SCOPE_OPTIONS)

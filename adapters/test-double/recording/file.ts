@@ -15,9 +15,9 @@ export const VERSION = 1
 const id = z.int().check(z.minimum(1))
 const headers = z.record(z.string(), z.string())
 // A replay checks what is behind these names, as it does with that of a test.
-const key = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
+const record = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
 const json = z.custom<object>(isObject.accepts, 'must be an object')
-const keys = z.readonly(z.array(key))
+const keys = z.readonly(z.array(record))
 
 const refusal = z.object({ code: z.string(), message: z.string(), status: z.int(), headers })
 
@@ -43,7 +43,7 @@ const send = z.object({
   id,
   operation: z.nullable(z.custom<Operation>(isString.accepts)),
   /** The id of the key; null without a valid one. */
-  key: z.nullable(z.string()),
+  keyId: z.nullable(z.string()),
   request,
   /** Faults that a schedule had for it, besides those that were armed. */
   planned: z.optional(z.custom<TakenFaults>(isObject.accepts, 'must be an object')),
@@ -78,7 +78,7 @@ const stepAct = z.discriminatedUnion('do', [
   // What a program has passed on, for the store to check.
   z.object({ do: z.literal('create'), pet: z.custom<NewPet>() }),
   z.object({ do: z.literal('arm'), fault }),
-  z.object({ do: z.literal('key'), key }),
+  z.object({ do: z.literal('key'), record }),
   z.object({ do: z.literal('restore'), snapshot: json }),
   z.object({
     do: z.literal('world'),

@@ -139,4 +139,4 @@ function headersOf(value: unknown, replace: (text: string) => string): unknown {
 
 const HEADERS = ['headers', 'requestHeaders']
 
-const IDS = ['id', 'key', 'scope', 'usage']
+const IDS = ['id', 'keyId', 'scope', 'usage']

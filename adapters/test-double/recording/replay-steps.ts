@@ -151,7 +151,7 @@ export async function takeSteps(
       case 'arm':
         return void target.faults.arm(step.fault)
       case 'key':
-        return target.addKey(step.key.name, recordOf(step.key))
+        return target.addKey(step.record.name, recordOf(step.record))
       case 'clear-faults':
         return target.faults.clear(step.fault)
       case 'clear-requests':
@@ -218,7 +218,7 @@ function differenceOf(recorded: Step, taken: Step): string | undefined {
 
 /** The part of a step that the store decides. */
 function resultOf(step: Step): object {
-  if (step.do === 'send') return { do: step.do, operation: step.operation, key: step.key }
+  if (step.do === 'send') return { do: step.do, operation: step.operation, keyId: step.keyId }
   if (step.do !== 'answer') return { do: step.do }
   return { do: step.do, status: step.status, headers: step.headers, body: step.body }
 }

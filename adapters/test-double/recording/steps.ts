@@ -69,7 +69,7 @@ function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): 
     case 'create':
       return names.hide({ do: 'create', pet: petOf(act.pet) })
     case 'key':
-      return { do: 'key', key: names.added(state.apiKeys) }
+      return { do: 'key', record: names.added(state.apiKeys) }
     case 'world': {
       const keys = names.learn(state.apiKeys)
       return names.hide({ ...act, keys, frozen: state.clock.dump().frozen, clock: undefined })
@@ -113,7 +113,7 @@ function outcomeOf({ step: _, at, ...act }: Omit<Step, 'digest' | 'do'> & StepAc
 type SendAct = Extract<Act, { do: 'send' }>
 
 function sendStep(
-  { id, request, seen, operation, key, planned }: SendAct,
+  { id, request, seen, operation, knownKey, planned }: SendAct,
   before: number,
   names: KeyNames,
 ): StepAct {
@@ -121,8 +121,8 @@ function sendStep(
     do: 'send',
     id: id - before,
     operation: operation ?? null,
-    key: key?.id ?? null,
-    request: sentRequest(names.request(request, key), seen),
+    keyId: knownKey?.id ?? null,
+    request: sentRequest(names.request(request, knownKey), seen),
     ...(planned && { planned: names.hide({ delay: planned.delay, fault: planned.fault }) }),
   }
 }

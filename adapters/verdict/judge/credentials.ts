@@ -20,13 +20,13 @@ export function createCredentials() {
       return name
     },
     /** The name, or null for a credential that the service refuses, and has never accepted. */
-    judged({ key, status }: Exchange): string | null {
-      if (key === null) return key
-      if (status === 401) return accepted.has(key) ? key : null
+    judged({ keyId, status }: Exchange): string | null {
+      if (keyId === null) return keyId
+      if (status === 401) return accepted.has(keyId) ? keyId : null
       // Only the API itself accepts a key, not what stands before it, and a 429 comes before a 401.
       const isAccepted = status !== null && status >= 200 && status < 500 && status !== 429
-      if (isAccepted) accepted.add(key)
-      return key
+      if (isAccepted) accepted.add(keyId)
+      return keyId
     },
   }
 }

@@ -83,7 +83,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       const { operation } = found
       const isCall =
         request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length))
-      const call = { operation, key: credentials.nameOf(request) }
+      const call = { operation, keyId: credentials.nameOf(request) }
       const decides = (status: number, headers: Headers) =>
         isCall && isDecision(status, headers, operation)
       return observe(recorder.begin(request, call), decides)
@@ -135,7 +135,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
         ...outline,
         // A response that never came.
         status: status === 0 ? null : status,
-        key: credentials.judged(outline),
+        keyId: credentials.judged(outline),
         code,
         headers: localHeaders(headers, answeredAt),
       })

@@ -25,7 +25,7 @@ export const exchangeSchema = z.object({
   /** Null while there is no response, and when there never was one. */
   answeredAt: z.nullable(instant),
   /** The id of the API key, never the key; null without a valid one. */
-  key: z.nullable(z.string()),
+  keyId: z.nullable(z.string()),
   operation: z.nullable(z.custom<Operation>(isString.accepts)),
   method: z.string(),
   path: z.string(),
@@ -65,7 +65,7 @@ export interface Recorded extends Captured, SenderSeen {
   readonly at: number
   readonly operation: Operation | undefined
   /** The id of the key. */
-  readonly key: string | undefined
+  readonly keyId: string | undefined
   fault: FaultKind | null
   /** Undefined while there is none, and when there never was one. */
   answer: { readonly at: number; readonly response: ApiResponse } | undefined
@@ -98,7 +98,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     n: recorded.n,
     at: recorded.at,
     answeredAt: answer?.at ?? null,
-    key: recorded.key ?? null,
+    keyId: recorded.keyId ?? null,
     operation: operation ?? null,
     method: redact(method),
     path: '',

@@ -18,7 +18,7 @@ export interface HarSource extends Pick<Exchange, Shown> {
 }
 
 type Message = 'method' | 'url' | 'status' | 'requestHeaders' | 'headers'
-type Shown = Message | 'at' | 'answeredAt' | 'key' | 'fault' | 'connection'
+type Shown = Message | 'at' | 'answeredAt' | 'keyId' | 'fault' | 'connection'
 
 /** Other people read a file: keys that are too short to be found within words go, too. */
 export function harSourceOf(recorded: Recorded, pagination: boolean, origin: string): HarSource {
@@ -115,9 +115,9 @@ function contentOf(body: HarSource['body']) {
   return { size, text: btoa(characters), encoding: 'base64' as const }
 }
 
-function commentOf({ key, fault, answeredAt }: HarSource): string {
+function commentOf({ keyId, fault, answeredAt }: HarSource): string {
   const notes = [
-    ...(key === null ? [] : [`API key: ${key}`]),
+    ...(keyId === null ? [] : [`API key: ${keyId}`]),
     ...(fault === null ? [] : [`fault: ${fault}, ${FAULT_KINDS[fault].comment}`]),
     ...(answeredAt === null && fault !== 'hang' ? ['still in flight'] : []),
   ]

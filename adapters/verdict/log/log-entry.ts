@@ -31,8 +31,8 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     /** The `code` of the Error body. */
     code: codeOf(response),
     /** The id of the API key; null without a valid one. */
-    key: about?.key?.id ?? null,
-    plan: about?.key?.plan ?? null,
+    keyId: about?.knownKey?.id ?? null,
+    plan: about?.knownKey?.plan ?? null,
     limit: numberOf(headers['X-RateLimit-Limit']),
     remaining: numberOf(headers['X-RateLimit-Remaining']),
     /** Unix seconds. */

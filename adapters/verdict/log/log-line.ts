@@ -14,7 +14,7 @@ export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
 export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {
-    const { at, method, path, query, status, key, remaining, limit, ms } = entry
+    const { at, method, path, query, status, keyId, remaining, limit, ms } = entry
     const target = printable(`${path || '-'}${query && `?${query}`}`)
     const budget = remaining === null ? '' : `${remaining}/${limit}`
     const outcome = outcomeOf(entry)
@@ -23,7 +23,7 @@ export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
       printable(method || '-').padEnd(4),
       target.padEnd(30),
       paint(colorOf(entry), status === null ? '---' : String(status)),
-      printable(key ?? '-').padEnd(15),
+      printable(keyId ?? '-').padEnd(15),
       budget.padStart(9),
       ...(outcome === '' ? [] : [paint(colorOf(entry), outcome)]),
       paint('dim', `${rounded(ms)} ms`),

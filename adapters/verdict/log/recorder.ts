@@ -60,7 +60,7 @@ export interface JournalEntry extends Exchange {
 /** What a request is for, and the id of its key. */
 export interface Call {
   readonly operation: Operation | undefined
-  readonly key: string | undefined
+  readonly keyId: string | undefined
 }
 
 /** An exchange in the log: recorded here, or as a snapshot had it. */
@@ -91,9 +91,9 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
 
   return {
     /** Records a request as it arrives. */
-    begin(request: ReadRequest, { operation, key }: Call) {
+    begin(request: ReadRequest, { operation, keyId }: Call) {
       const { connection } = request
-      const caller = key === undefined ? `${request.client}` : `key ${key}`
+      const caller = keyId === undefined ? `${request.client}` : `key ${keyId}`
       const seen = request.seen ?? callers.arrive(caller, connection, request.pipelined)
       const recorded: Recorded = {
         n: log.last() + 1,
@@ -102,7 +102,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         // Of this moment: a key may be revoked before its response is here.
         keys: keys(),
         operation,
-        key,
+        keyId,
         ...seen,
         fault: null,
         answer: undefined,

@@ -57,7 +57,7 @@ export interface Pair {
 }
 
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
-export type Beginning = Pick<Seen, 'key' | 'at' | 'n' | 'stack'>
+export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'>
 
 /** Makes a violation less certain where less is known of the service: the same, or a note. */
 export type Doubt = (violation: Violation) => Violation

@@ -20,7 +20,7 @@ export interface UnusedFault {
   /** The text form of the fault. */
   readonly text: string
   /** The id of the key it is for. */
-  readonly key: string | null
+  readonly keyId: string | null
   /** When it was armed, in ms. */
   readonly at: number
   /** The fault of the options that it is. */
@@ -71,11 +71,11 @@ function unusedOf(
   faults: FaultUse | undefined,
   counts: (fault: UnusedFault) => boolean,
 ): readonly Violation[] {
-  return (faults?.unused() ?? []).filter(counts).map(({ text, key, at }) => ({
+  return (faults?.unused() ?? []).filter(counts).map(({ text, keyId, at }) => ({
     rule: UNUSED_FAULTS.id,
     seen: `a fault was armed and never fired: ${text}`,
     exchanges: [],
-    began: { key, at, n: 0 },
+    began: { keyId, at, n: 0 },
     isLikely: true,
   }))
 }

@@ -37,7 +37,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
   assert.equal(bad.code, 1)
   assert.match(bad.stderr, /^Verdict: 1 finding in 1 request\.\n {2}deprecated\.called \(key 1, /)
   assert.deepEqual(
-    double.requests().map(({ key }) => key),
+    double.requests().map(({ keyId }) => keyId),
     ['ci', 'ci'],
   )
 })

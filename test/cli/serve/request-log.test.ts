@@ -100,7 +100,7 @@ test('request log - json has the same fields, and no keys', async () => {
     operation: 'getPet',
     status: 404,
     code: 'not_found',
-    key: 'small',
+    keyId: 'small',
     plan: 'enterprise',
     limit: 1,
     remaining: 0,

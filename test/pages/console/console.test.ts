@@ -65,8 +65,8 @@ test('console - the stream begins with the latest requests, and continues', asyn
   const { next } = await watch()
   const first = await next()
   assert.deepEqual(
-    first.entries.map(({ n, query, key, remaining, client, connection }) => [
-      ...[n, query, key, remaining, client, connection],
+    first.entries.map(({ n, query, keyId, remaining, client, connection }) => [
+      ...[n, query, keyId, remaining, client, connection],
     ]),
     [[1, 'limit=1', 'demo-free', 59, 'node', 1]],
   )
@@ -76,7 +76,7 @@ test('console - the stream begins with the latest requests, and continues', asyn
   const entries = [...(await next()).entries]
   while (entries.length < 2) entries.push(...(await next()).entries)
   assert.deepEqual(
-    entries.map(({ n, status, key }) => [n, status, key]),
+    entries.map(({ n, status, keyId }) => [n, status, keyId]),
     [
       [2, 401, null],
       [3, 200, 'demo-free'],

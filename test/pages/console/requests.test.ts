@@ -132,7 +132,7 @@ test('console requests - one opens with its response, and is edited and sent aga
   const body = '{"name":"Zoë","categoryId":9223372036854775807,"status":"sold"}'
   assert.deepEqual(await resend(1, { target: '/v1/pets?x=1', headers, body }), { n: 3 })
   const sent = await detail(3)
-  assert.deepEqual([sent.status, sent.key, sent.query], [201, 'ci', 'x=1'])
+  assert.deepEqual([sent.status, sent.keyId, sent.query], [201, 'ci', 'x=1'])
   const value = (name: string) => sent.request.headers.find(([found]) => found === name)?.[1]
   assert.deepEqual([value('x-trace'), value('content-length')], ['two', '64'])
   assert.match(sent.response.body, /"name":"Zoë","categoryId":9223372036854775807,"status":"sold"/)

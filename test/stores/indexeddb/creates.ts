@@ -30,7 +30,7 @@ export async function createForever(
     const name = names.pop() ?? `${owner}-${count++}`
     report(JSON.stringify({ owner, name }))
     const pet = { name, categoryId: 1 }
-    const once = { scope: 'web', key: name, fingerprint: '', expiresAt: 1e15 }
+    const once = { scope: 'web', idempotencyKey: name, fingerprint: '', expiresAt: 1e15 }
     const { id } = isKeyed
       ? (await storage.insertOnce(pet, once, 0)).pet
       : await storage.insert(pet)

@@ -53,7 +53,7 @@ test('indexeddb - a full database is storage_unavailable, and keeps what was ack
         }
       }
     }
-    const once = n => ({ scope: '', key: String(n), fingerprint: '', expiresAt: 1e9 })
+    const once = n => ({ scope: '', idempotencyKey: String(n), fingerprint: '', expiresAt: 1e9 })
     const codes = [
       await fill(() => store.createPet(pet)),
       await fill(async n => (await storage.insertOnce(pet, once(n), 1)).pet),

@@ -77,7 +77,7 @@ test('indexeddb - connections assign each id once, without gaps', async () => {
 test('indexeddb - connections store a create that is repeated with its key once', async () => {
   const name = newName()
   const storages = [open(name), open(name)]
-  const once = { scope: 'web', key: 'k', fingerprint: 'f', expiresAt: 1_000 }
+  const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, n) => storages[n % 2]?.insertOnce(REX, once, 0)),
   )
@@ -114,7 +114,12 @@ test('indexeddb - one of two connections seeds', async () => {
 test('indexeddb - expired keys are dropped while others are added', async () => {
   const storage = open(newName())
   for (let number = 0; number < 60; number++) {
-    const once = { scope: 'web', key: `${number}`, fingerprint: '', expiresAt: number + 10 }
+    const once = {
+      scope: 'web',
+      idempotencyKey: `${number}`,
+      fingerprint: '',
+      expiresAt: number + 10,
+    }
     await storage.insertOnce(REX, once, number)
   }
   const { idempotencyKeys = [] } = await storage.dump()

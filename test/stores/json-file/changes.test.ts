@@ -33,7 +33,7 @@ for (const [what, move] of Object.entries(MOVES)) {
       await storage.ping()
       move(path)
       await assert.rejects(storage.ping(), { name: 'JsonFileError', message })
-      const key = { scope: 'a', key: 'k', fingerprint: 'f', expiresAt: 9 }
+      const key = { scope: 'a', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 9 }
       await assert.rejects(storage.insert(REX), { name: 'JsonFileError', message })
       await assert.rejects(storage.insertOnce(REX, key, 1), { message })
       await assert.rejects(storage.restore({ pets: [], nextId: 7 }), { message })

@@ -202,7 +202,8 @@ test('json file - what is dropped from the end of a journal is reported once', a
   assert.deepEqual(reported, [`${path}.journal ${reason}`])
 })
 
-const KEY_TWICE = '{"scope":"web","key":"a","key":"b","fingerprint":"f","expiresAt":9,"petId":1}'
+const KEY_TWICE =
+  '{"scope":"web","idempotencyKey":"a","idempotencyKey":"b","fingerprint":"f","expiresAt":9,"petId":1}'
 
 test('json file - a document with a name twice is refused, and left as it is', async () => {
   for (const [document, twice] of [
@@ -213,7 +214,7 @@ test('json file - a document with a name twice is refused, and left as it is', a
     ],
     [
       `{"pets":[\n${REX_1}\n],"nextId":2,"idempotencyKeys":[\n${KEY_TWICE}\n]}\n`,
-      /`key` appears twice/,
+      /`idempotencyKey` appears twice/,
     ],
     [`{"pets":[${REX_1}],"nextId":2,"nextId":3}`, /`nextId` appears twice/],
   ] as const) {

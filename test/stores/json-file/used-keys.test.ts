@@ -12,7 +12,7 @@ import { batchFor, never, REX, sealed, temporaryFolders } from './json-files.js'
 const folder = temporaryFolders()
 const REX_1 = '{"id":1,"name":"Rex","categoryId":1,"status":"available"}'
 const KEY_1 =
-  '{"scope":"web","key":"k1","fingerprint":"0123456789abcdef","expiresAt":1000,"petId":1}'
+  '{"scope":"web","idempotencyKey":"k1","fingerprint":"0123456789abcdef","expiresAt":1000,"petId":1}'
 
 test('json file keys - the document lists them after its pets, and has no such field without any', async () => {
   const { path, storage } = await opened()
@@ -58,7 +58,9 @@ test('json file keys - survive a crash before and after a compaction', async () 
   await storage.insertOnce(REX, once('k3'), 0)
   const second = await crashed(path)
   assert.deepEqual(
-    (await second.dump()).idempotencyKeys?.map(({ key, petId }) => `${key} ${petId}`),
+    (await second.dump()).idempotencyKeys?.map(
+      ({ idempotencyKey, petId }) => `${idempotencyKey} ${petId}`,
+    ),
     ['k1 1', 'k2 2', 'k3 3'],
   )
   await second.close()
@@ -136,7 +138,7 @@ test('json file keys - in a handwritten document, keys of missing pets are dropp
 test('json file keys - a document with wrong keys is refused and left as it is', async () => {
   for (const [keys, reason] of [
     ['{}', '`idempotencyKeys` must be an array'],
-    ['[{"scope":"web"}]', '`idempotencyKeys[0].key` is required'],
+    ['[{"scope":"web"}]', '`idempotencyKeys[0].idempotencyKey` is required'],
     [`[${KEY_1.replace('}', ',"x":1}')}]`, 'has the unknown field `x`'],
   ] as const) {
     const content = `{"pets":[${REX_1}],"nextId":2,"idempotencyKeys":${keys}}`
@@ -173,7 +175,7 @@ test('json file keys - a key line that does not follow its pet is damage', async
 })
 
 function once(key: string): Once {
-  return { scope: 'web', key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+  return { scope: 'web', idempotencyKey: key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
 }
 
 async function opened(options: Parameters<typeof jsonFileStorage>[1] = {}) {

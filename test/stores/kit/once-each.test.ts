@@ -8,7 +8,7 @@ test('once each - a key that comes again after its end is inserted by a call of 
   const calls: string[][] = []
   let lastId = 0
   const run = onceEach<KeyedInsert>(async inserts => {
-    calls.push(inserts().map(({ once, now }) => `${once.key} at ${now}`))
+    calls.push(inserts().map(({ once, now }) => `${once.idempotencyKey} at ${now}`))
     return inserts().map(insertOf)
   })
   const answers: string[] = []
@@ -36,7 +36,12 @@ test('once each - a key that comes again after its end is inserted by a call of 
     [key, now]: (string | number)[],
     at: number,
   ): Waiting<KeyedInsert, InsertedOnce> {
-    const once = { scope: 'web', key: `${key}`, fingerprint: 'f', expiresAt: Number(now) + 100 }
+    const once = {
+      scope: 'web',
+      idempotencyKey: `${key}`,
+      fingerprint: 'f',
+      expiresAt: Number(now) + 100,
+    }
     return {
       item: { pet: { name: 'Rex', categoryId: 1 }, once, now: Number(now) },
       resolve: ({ pet, replayed }) =>

@@ -277,27 +277,28 @@ const PLANTED_BUGS: Readonly<Record<string, Plant>> = {
   // One scope for all
   'once.scope': good => withOnce(good, once => ({ ...once, scope: 'all' })),
   // Keys in lower case
-  'once.key': good => withOnce(good, once => ({ ...once, key: once.key.toLowerCase() })),
+  'once.key': good =>
+    withOnce(good, once => ({ ...once, idempotencyKey: once.idempotencyKey.toLowerCase() })),
   // A key that expires too late
   'once.expiry': good => withOnce(good, once => ({ ...once, expiresAt: once.expiresAt + 1 })),
   // A key looked up, then inserted
   'once.concurrent'(good) {
     const used = new Map<string, InsertedOnce>()
-    return overOnce(good, async (_, { key, fingerprint }, pet) => {
-      const known = used.get(key)
+    return overOnce(good, async (_, { idempotencyKey, fingerprint }, pet) => {
+      const known = used.get(idempotencyKey)
       await null
       if (known) return { ...known, replayed: true }
       const first = { pet: await good.insert(pet), fingerprint, replayed: false }
-      used.set(key, first)
+      used.set(idempotencyKey, first)
       return first
     })
   },
   // A key stored before its pet
   'once.rejected'(good) {
     const used = new Set<string>()
-    return overOnce(good, async (call, { key }) => {
-      const replayed = used.has(key)
-      used.add(key)
+    return overOnce(good, async (call, { idempotencyKey }) => {
+      const replayed = used.has(idempotencyKey)
+      used.add(idempotencyKey)
       return { ...(await call()), replayed }
     })
   },

@@ -82,7 +82,7 @@ function open(t: TestContext, isKeyed: boolean) {
   async function create(name: string, isGone?: IsGone, key = name) {
     const pet = { name, categoryId: 1 }
     if (!isKeyed) return insert(pet, isGone)
-    const once = { scope: 'web', key, fingerprint: 'f', expiresAt: 1_000 }
+    const once = { scope: 'web', idempotencyKey: key, fingerprint: 'f', expiresAt: 1_000 }
     const inserted = await insertOnce(pet, once, 0, isGone)
     assert.equal(inserted.replayed, false)
     return inserted.pet

@@ -528,7 +528,7 @@ function isKeyedBatch(query: PostgresQuery): boolean {
 }
 
 function once(key: string): Once {
-  return { scope: 'web', key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+  return { scope: 'web', idempotencyKey: key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
 }
 
 /** Until a statement on the schema waits for a lock. */

@@ -75,7 +75,12 @@ test('sqlite - an id is not reused after somebody deleted its animal by hand', a
 test('sqlite - the key of an animal that somebody deleted is free', async () => {
   const path = newPath()
   const storage = await openHere(path)
-  const once = { scope: 'web', key: 'k', fingerprint: '0123456789abcdef', expiresAt: 1_000 }
+  const once = {
+    scope: 'web',
+    idempotencyKey: 'k',
+    fingerprint: '0123456789abcdef',
+    expiresAt: 1_000,
+  }
   await storage.insertOnce(REX, once, 0)
   await byHand(path, database => database.exec('DELETE FROM pets'))
   const { pet, replayed } = await storage.insertOnce(REX, once, 0)
@@ -86,7 +91,7 @@ test('sqlite - expired keys are dropped while others come', async () => {
   const path = newPath()
   const storage = await openHere(path)
   for (let now = 0; now < 100; now++) {
-    const once = { scope: 'web', key: `k${now}`, fingerprint: 'f', expiresAt: now + 10 }
+    const once = { scope: 'web', idempotencyKey: `k${now}`, fingerprint: 'f', expiresAt: now + 10 }
     await storage.insertOnce(REX, once, now)
   }
   assert.equal((await storage.dump()).idempotencyKeys?.length, 10)
@@ -381,7 +386,7 @@ for (const [table, what] of Object.entries(IGNORING)) {
     )
     const fix = 'a trigger of its tables ignores inserts; remove it'
     const refused = { name: 'SqliteError', message: `${path} did not store a row: ${fix}` }
-    const once = { scope: 'web', key: 'k', fingerprint: 'f', expiresAt: 1_000 }
+    const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
     const inserts = [
       () => storage.insert(REX),
       () => Promise.all([storage.insert(REX), storage.insert(REX)]),

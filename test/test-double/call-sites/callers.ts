@@ -82,7 +82,7 @@ async function main(): Promise<void> {
 }
 
 main().then(() => {
-  const keys = double.report().findings.map(({ key }) => key)
+  const keys = double.report().findings.map(({ keyId }) => keyId)
   try {
     double.assertPolite()
   } catch (error) {

@@ -248,7 +248,7 @@ test('explore - faults apply to the operation and the key they name, and other p
   await explore(work, {
     faults: [
       { kind: 'reset', operation: 'getPet' },
-      { kind: 'hang', key: 'demo-free', operation: 'listPets' },
+      { kind: 'hang', keyId: 'demo-free', operation: 'listPets' },
       { kind: 'status', status: 500, body: '<h1>a = b, {c}</h1>' },
     ],
     invariant: ({ schedule }) => schedules.push(schedule),

@@ -92,8 +92,8 @@ test('fault text - a mistake is named with its fix', async () => {
       "Expected `schedule` to be faults at requests, such as `createPet#1=reset getPet#2=delay:31s`, got 'getPet#0=reset'",
     'deletePet#1=reset':
       "Expected `schedule` to be faults at requests of listPets, createPet, getPet, other, got 'deletePet#1=reset'",
-    'getPet#1=reset{"key":"ci"}':
-      'Expected `schedule getPet#1` to be without `key`: it comes to one request at a time, and what it does is certain, got one with `key`',
+    'getPet#1=reset{"keyId":"ci"}':
+      'Expected `schedule getPet#1` to be without `keyId`: it comes to one request at a time, and what it does is certain, got one with `keyId`',
     'getPet#1=reset getPet#1=hang':
       "Expected `schedule` to be at most one fault for each request, got 'getPet#1' twice",
   }

@@ -100,7 +100,7 @@ function program(seed: number, schedule: Schedule) {
     if (operation === 'createPet' && status === 200 && runs) stored = mix(stored, requests.length)
     seen = mix(seen, !isInjected ? status : fault.kind === 'reset' ? 0 : 503)
     const answer = fault ? undefined : { status, length: 1 }
-    requests.push({ point, operation, key: undefined, answer })
+    requests.push({ point, operation, keyId: undefined, answer })
   }
   const failure = mix(mix(seen, 5), stored) % 6 === 0 ? 'fails' : undefined
   return { requests, isReached: faults.size === 0, failure }

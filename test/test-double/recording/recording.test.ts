@@ -196,7 +196,7 @@ test('recording - a key known by its digest is named when it is used', async () 
   const text = await recording.json()
   assert.ok(!text.includes(key) && !text.includes(sha256(key)))
   const { double: replayed, difference } = await (await openRecording(text)).replay()
-  assert.deepEqual([difference, replayed.requests()[0]?.key], [undefined, 'ci'])
+  assert.deepEqual([difference, replayed.requests()[0]?.keyId], [undefined, 'ci'])
 })
 
 test('recording - what it cannot begin with is refused', async () => {

@@ -98,7 +98,7 @@ const fault = fc
       { kind: 'status', status: 502, chance: 0.5, seed: 7 },
     ),
     fc.constantFrom({}, { times: 2 }),
-    fc.constantFrom({}, {}, { key: 'ci' }),
+    fc.constantFrom({}, {}, { keyId: 'ci' }),
   )
   .map(parts => Object.assign({}, ...parts) as Fault)
 

@@ -99,12 +99,12 @@ test('judge key.refused - a finding for a key that was never accepted, a note fo
   await send('one', 200)
   await send('one', 401)
   assert.deepEqual([rules(report().findings), rules(report().notes)], [[], ['key.refused']])
-  assert.equal(report().notes[0]?.key, '1')
+  assert.equal(report().notes[0]?.keyId, '1')
   // A 429 comes before a 401.
   await send('two', 429)
   await send('two', 401)
   assert.deepEqual(
-    report().findings.map(({ rule, key }) => [rule, key]),
+    report().findings.map(({ rule, keyId }) => [rule, keyId]),
     [['key.refused', null]],
   )
 })
@@ -334,7 +334,7 @@ test('judge - reports number the keys and never show them', async () => {
     for (let count = 0; count < 6; count++) await fetch(`${BASE}/${key}?x=${key}`, { headers })
   }
   assert.deepEqual(
-    report().findings.map(({ key }) => key),
+    report().findings.map(({ keyId }) => keyId),
     ['1', '2'],
   )
   assert.doesNotMatch(JSON.stringify(report()), /of-mine/)

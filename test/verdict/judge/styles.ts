@@ -26,9 +26,9 @@ function stylesOf(clients: Record<string, Client>, finds: readonly RuleId[]): St
  */
 export function said({ findings, notes, requestCount: requests }: Report) {
   const inCommon = (found: Report['findings']) =>
-    found.map(({ key, shown, ...finding }) => ({
+    found.map(({ keyId, shown, ...finding }) => ({
       ...finding,
-      isKnown: key !== null,
+      isKnown: keyId !== null,
       shown: shown.map(({ status: _, ...request }) => request),
     }))
   return { findings: inCommon(findings), notes: inCommon(notes), requests }

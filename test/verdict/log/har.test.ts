@@ -12,7 +12,7 @@ function source(changes: Partial<HarSource> = {}): HarSource {
   return {
     at: T0,
     answeredAt: T0,
-    key: 'ci',
+    keyId: 'ci',
     method: 'GET',
     url: '/v1/pets',
     status: 200,

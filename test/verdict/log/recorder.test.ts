@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createCallers } from '../../../adapters/verdict/callers.js'
 import { createRecorder } from '../../../adapters/verdict/log/recorder.js'
 
-const CALL = { operation: 'listPets', key: 'ci' } as const
+const CALL = { operation: 'listPets', keyId: 'ci' } as const
 const RESPONSE = { status: 200, headers: { 'X-Note': 'old-key-1234' }, body: '[]' }
 
 function open({ capacity = 10, onOverflow = () => {} } = {}) {

@@ -66,7 +66,7 @@ export function Faults({ live, world }: PanelProps) {
           title="a number, or always"
         />
         <Choice label="Operation" name="operation" options={EVERY_OPERATION} />
-        <Choice label="Key" name="key" options={[['', 'Every key'], ...keys]} />
+        <Choice label="Key" name="keyId" options={[['', 'Every key'], ...keys]} />
         <details>
           <summary>More conditions</summary>
           <div class="line fields">
@@ -122,7 +122,7 @@ function inputOf({ name, label, value, choices }: FormField) {
 function faultOf(kind: FaultKind, fields: Partial<Record<string, string>>): object {
   const { header, headerValue, ...given } = fields
   const members = Object.entries(given).map(([name, text = '']) => {
-    const isNumber = name !== 'key' && /^\d*\.?\d+$/.test(text)
+    const isNumber = name !== 'keyId' && /^\d*\.?\d+$/.test(text)
     return [name, isNumber ? Number(text) : text]
   })
   return {
@@ -135,7 +135,7 @@ function faultOf(kind: FaultKind, fields: Partial<Record<string, string>>): obje
 }
 
 function detailsOf({ kind: _, left: __, fired: ___, ...fault }: ArmedFault): string {
-  const { operation = 'every operation', key = 'every key', requestHeaders, ...others } = fault
+  const { operation = 'every operation', keyId = 'every key', requestHeaders, ...others } = fault
   const headers = Object.entries(requestHeaders ?? {}).map(([name, value]) => {
     if (typeof value === 'string') return `${name}: ${value}`
     return value ? `with ${name}` : `without ${name}`
@@ -145,7 +145,7 @@ function detailsOf({ kind: _, left: __, fired: ___, ...fault }: ArmedFault): str
     const isTime = name === 'from' || name === 'until'
     return [`${name} ${isTime ? `${dateOf(Number(value))} ${timeOf(Number(value))}` : value}`]
   })
-  return [operation, key, ...headers, ...details].join(', ')
+  return [operation, keyId, ...headers, ...details].join(', ')
 }
 
 function countOf({ left, fired = 0 }: ArmedFault): string {

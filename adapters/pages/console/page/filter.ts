@@ -7,7 +7,7 @@ import type { Row } from './stream.js'
 export const EVERYTHING = {
   /** A part of the request line, the key, the client or the reason. */
   search: '',
-  key: '',
+  keyId: '',
   operation: '',
   status: '',
   /** The first second of a bar of the chart. */
@@ -40,11 +40,11 @@ export const EVERY_STATUS = [
   ...OUTCOMES.map(outcome => [outcome, OUTCOME_NAMES[outcome]] as const),
 ] as const
 
-export function fits(row: Row, { search, key, operation, status, bar, after }: Filter): boolean {
+export function fits(row: Row, { search, keyId, operation, status, bar, after }: Filter): boolean {
   const [epoch = 0, n = 0] = after.split('-').map(Number)
   if (row.epoch < epoch || (row.epoch === epoch && row.n <= n)) return false
   if (bar !== '' && (row.second < Number(bar) || row.second >= Number(bar) + BAR)) return false
-  if (key !== '' && (row.key ?? NO_KEY) !== key) return false
+  if (keyId !== '' && (row.keyId ?? NO_KEY) !== keyId) return false
   if (operation !== '' && (row.operation ?? 'none') !== operation) return false
   if (search !== '' && !textOf(row).includes(search.toLowerCase())) return false
   return status === '' || outcomeOf(row) === status
@@ -55,8 +55,8 @@ export function targetOf({ path, query }: Listed): string {
 }
 
 function textOf(row: Listed): string {
-  const { method, key, client, code, message, hints } = row
-  return [`${method} ${targetOf(row)}`, key, client, code, message, ...hints]
+  const { method, keyId, client, code, message, hints } = row
+  return [`${method} ${targetOf(row)}`, keyId, client, code, message, ...hints]
     .join('\n')
     .toLowerCase()
 }

@@ -133,7 +133,7 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
   }
   const arm = async () => {
     const armed = await send('POST', pathsOf(world).control('faults'), faultLike(detail))
-    const whose = detail.key === null ? '' : ` of ${detail.key}`
+    const whose = detail.keyId === null ? '' : ` of ${detail.keyId}`
     setDone(armed === undefined ? '' : `Armed for the next ${detail.operation}${whose}.`)
   }
   const link = new URL(hrefOf({ ...place, parameters: { request: `${n}` } }), location.href).href
@@ -168,8 +168,8 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
   )
 }
 
-function faultLike({ operation, key, status, lost, retryAfter }: ExchangeDetail): object {
-  const scope = { operation, ...(key !== null && { key }) }
+function faultLike({ operation, keyId, status, lost, retryAfter }: ExchangeDetail): object {
+  const scope = { operation, ...(keyId !== null && { keyId }) }
   if (status === null) return { ...scope, kind: 'hang' }
   if (lost) return { ...scope, kind: 'reset' }
   if (status < 400) return { ...scope, kind: 'status', status: 503 }

@@ -35,7 +35,7 @@ export function RequestRow(props: {
 }) {
   const { group, isOpen, isOld, isStop, rules, earlier, onToggle } = props
   const [row] = group
-  const { at, method, path, query, status, key, client, remaining, limit, ms, code } = row
+  const { at, method, path, query, status, keyId, client, remaining, limit, ms, code } = row
   const note = [...noteOf(row), ...retryNote(row, earlier)].join(' ')
   const count = countOf(group.length)
   return (
@@ -62,7 +62,7 @@ export function RequestRow(props: {
           </span>
         )}
       </span>
-      <span class="key">{key ?? NO_KEY}</span>
+      <span class="key">{keyId ?? NO_KEY}</span>
       <span class="client" title={client}>
         {programOf(client)} {connectionsOf(group)}
       </span>
@@ -120,8 +120,8 @@ function noteOf(row: Row): readonly string[] {
 /** How long after a rejection the same request came again, and how much too early. */
 function retryNote(row: Row, earlier: readonly Row[]): readonly string[] {
   const before = earlier.find(
-    ({ epoch, key, method, path }) =>
-      epoch === row.epoch && key === row.key && method === row.method && path === row.path,
+    ({ epoch, keyId, method, path }) =>
+      epoch === row.epoch && keyId === row.keyId && method === row.method && path === row.path,
   )
   if (before?.retryAfter === undefined || before.retryAfter === null) return []
   const gap = row.at - before.at

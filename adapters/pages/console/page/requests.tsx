@@ -180,9 +180,9 @@ function Filters(
 ) {
   const { live, place, filter, onChange } = props
   const isFolded = place.parameters['fold'] !== 'no'
-  const keys = [...new Set(live.rows.map(({ key }) => key ?? NO_KEY))].sort()
+  const keyIds = [...new Set(live.rows.map(({ keyId }) => keyId ?? NO_KEY))].sort()
   const choices = [
-    ['Key', 'key', [['', 'Every key'], ...keys.map(key => [key, key] as const)]],
+    ['Key', 'keyId', [['', 'Every key'], ...keyIds.map(id => [id, id] as const)]],
     ['Operation', 'operation', [...EVERY_OPERATION, ['none', 'Other']]],
     ['Status', 'status', EVERY_STATUS],
   ] as const

@@ -39,11 +39,11 @@ export function Start(props: PanelProps) {
   )
 }
 
-function nameOf({ id, key }: KeyState) {
-  if (key === null) return id
+function nameOf({ id, apiKey }: KeyState) {
+  if (apiKey === null) return id
   return (
     <span class="line tight">
-      <code>{key}</code> <CopyButton text={key} label={`Copy the key ${key}`} />
+      <code>{apiKey}</code> <CopyButton text={apiKey} label={`Copy the key ${apiKey}`} />
     </span>
   )
 }
@@ -57,7 +57,7 @@ const LINKS = [
 /** Three commands to paste into a terminal. */
 export function Commands({ live, world, info }: PanelProps) {
   const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
-  const key = live.state?.keys.find(({ key }) => key !== null)?.key ?? '<API_KEY>'
+  const key = live.state?.keys.find(({ apiKey }) => apiKey !== null)?.apiKey ?? '<API_KEY>'
   const bearer = `-H 'Authorization: Bearer ${key}'`
   return (
     <ol class="stack">

@@ -30,7 +30,7 @@ const MAX_LINKS = 8
 
 function FindingCard(props: PanelProps & { readonly finding: Finding; readonly isNote: boolean }) {
   const { finding, isNote, live, world, place } = props
-  const { rule, key, seen, fix, evidence, requests, allowed } = finding
+  const { rule, keyId, seen, fix, evidence, requests, allowed } = finding
   const nobody = requests.length === 0 ? 'every key' : 'without a valid key'
   const rows = live.rows.filter(({ journal }) => journal !== null && requests.includes(journal))
   const box = useRef<HTMLElement>(null)
@@ -40,7 +40,7 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
   return (
     <article class={`box finding ${isNote ? 'limited' : 'banned'}`} ref={box}>
       <h3 class="line">
-        <code>{rule}</code> <span class="muted">{key === null ? nobody : `key ${key}`}</span>
+        <code>{rule}</code> <span class="muted">{keyId === null ? nobody : `key ${keyId}`}</span>
         {isNote && <span class="chip">likely</span>}
         {allowed && <span class="chip">allowed</span>}
       </h3>
