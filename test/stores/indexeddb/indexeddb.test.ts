@@ -7,7 +7,7 @@ import { openPage, runInChromium } from '../../runtimes/in-chromium.js'
 import type { Result } from '../../runtimes/node-test.js'
 import { claimedFor } from '../../runtimes/table.js'
 
-const program = bundled('indexeddb/program.ts')
+const program = bundled('stores/indexeddb/program.ts')
 
 test('indexeddb - the suites pass in a page, a worker and a service worker', { skip }, async t => {
   const outcomes = await runInChromium(t, await program)

@@ -12,7 +12,7 @@ const RUNS = {
   'the browser': { kill: killBrowsers, kills: Math.ceil(KILLS / 20), seed: 6 },
 }
 
-const program = bundled('indexeddb/creates.ts')
+const program = bundled('stores/indexeddb/creates.ts')
 
 for (const [what, { kill, kills, seed }] of Object.entries(RUNS)) {
   test(`indexeddb kills - acknowledged animals survive ${kills} kills of ${what}, once each`, {
