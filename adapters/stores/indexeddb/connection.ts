@@ -27,7 +27,7 @@ const VERSION = 1
 
 /** Each with its indexes. */
 const STORES = {
-  /** The next id, under the key `next`. */
+  /** The next id, and a random identity of the database. */
   ids: { indexes: {} },
   keys: {
     keyPath: ['scope', 'idempotencyKey'],
@@ -38,6 +38,7 @@ const STORES = {
   usage: { indexes: {} },
 } as const
 
+const DURABLE = { durability: 'strict' } as const
 const BLOCKED =
   'cannot be opened: another page or worker holds it while it is to be deleted or upgraded; close that one'
 const DELETED = 'was deleted while it was open; reload the page'
@@ -53,7 +54,8 @@ const LOCKED =
 export function connect(name: string, timeoutMs: number): Connection {
   const calls = new Set<Promise<unknown>>()
   let opening: Promise<Database> | undefined
-  let wasOpen = false
+  /** The identity of the database that was opened first. */
+  let known: string | undefined
   let isClosed = false
 
   return {
@@ -85,7 +87,7 @@ export function connect(name: string, timeoutMs: number): Connection {
     ms = timeoutMs,
   ): Promise<T> {
     const database = await opened()
-    const transaction = database.transaction(names, mode, { durability: 'strict' })
+    const transaction = database.transaction(names, mode, DURABLE)
     const stored = new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve()
       transaction.onabort = () => reject(transaction.error)
@@ -110,10 +112,11 @@ export function connect(name: string, timeoutMs: number): Connection {
 
   function opened(): Promise<Database> {
     if (!opening) {
-      opening = open(name, !wasOpen, disconnect)
-      opening.then(() => {
-        wasOpen = true
-      }, disconnect)
+      opening = open(name, known, disconnect).then(([database, identity]) => {
+        known = identity
+        return database
+      })
+      opening.catch(disconnect)
     }
     return inTime(timeoutMs, opening, () => new IndexedDbError(name, BLOCKED))
   }
@@ -128,21 +131,35 @@ export function connect(name: string, timeoutMs: number): Connection {
   }
 }
 
-async function open(name: string, mayCreate: boolean, onEnd: () => void): Promise<Database> {
+/** @param known the identity that it must have, so that it is no later database of that name; undefined for any */
+async function open(
+  name: string,
+  known: string | undefined,
+  onEnd: () => void,
+): Promise<[database: Database, identity: string]> {
   if (!factory) throw new IndexedDbError(name, 'cannot be opened: this runtime has no IndexedDB')
   const request = factory.open(name, VERSION)
+  const deleted = new IndexedDbError(name, DELETED)
   let wasDeleted = false
   request.onupgradeneeded = () => {
-    wasDeleted = !mayCreate
+    wasDeleted = known !== undefined
     if (wasDeleted) request.transaction?.abort()
     else createStores(request.result)
   }
   const database = await resultOf(request).catch(error => {
-    throw wasDeleted ? new IndexedDbError(name, DELETED) : error
+    throw wasDeleted ? deleted : error
   })
   database.onversionchange = onEnd
   database.onclose = onEnd
-  return database
+  try {
+    const ids = database.transaction(['ids'], 'readonly', DURABLE).objectStore('ids')
+    const identity = await resultOf(ids.get('identity'))
+    if (known !== undefined && identity !== known) throw deleted
+    return [database, identity]
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 function createStores(database: Database): void {
@@ -151,5 +168,6 @@ function createStores(database: Database): void {
     for (const [index, keyPath] of Object.entries<string | readonly string[]>(indexes)) {
       store.createIndex(index, keyPath)
     }
+    if (name === 'ids') store.put(crypto.getRandomValues(new Uint32Array(2)).join(), 'identity')
   }
 }

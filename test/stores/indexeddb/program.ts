@@ -168,8 +168,11 @@ test('indexeddb - a deleted database is storage_unavailable, and is not created 
   for (const error of errors) assert.match(String(error), /was deleted while it was open/)
   await assert.rejects(storage.ping(), failure(name, /was deleted/))
   // Somebody else creates it again.
-  await open(name).ping()
-  assert.equal((await storage.insert(REX)).id, 1)
+  const other = open(name)
+  await other.ping()
+  await assert.rejects(storage.insert(REX), failure(name, /was deleted/))
+  assert.equal((await other.insert(REX)).id, 1)
+  await assert.rejects(async () => storage.list({ limit: 1 }), failure(name, /was deleted/))
 })
 
 test('indexeddb - opening a database that another page holds ends with an error', async () => {
