@@ -12,6 +12,66 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       await Promise.all(times(2).map(() => api.connection()()))
       await api.poll(api.connection(), 400, 0.8)
     },
+    'polls by fetch through every 429, slower than its quota': ({ send, poll }) =>
+      poll(send, 200, 0.8),
+    async 'loads two lists at once, and then polls by fetch through every 429'(api) {
+      await Promise.all(times(2).map(at => api.send({ path: `pets?limit=${at + 3}` })))
+      await api.poll(api.send, 400, 0.8)
+    },
+    async 'is a shell loop with a curl every two seconds, and a quota of twenty a minute'(api) {
+      const limits = { perMinute: 20, perDay: 1_000, banAfter: 100 }
+      api.double.addKey('small', { id: 'small', plan: 'enterprise', limits })
+      await api.poll(api.send, 44, 2, { key: 'small' })
+    },
+    async 'polls two lists in turn through every 429'({ connection, poll }) {
+      const send = connection()
+      await poll(send, 200, 0.8, at => ({ path: `pets?limit=${(at % 2) + 1}` }))
+    },
+    async 'has two deaf workers with a connection each'(api) {
+      const workers = times(2).map(() => api.connection())
+      await Promise.all(workers.map(send => send()))
+      await api.poll(
+        call => (workers[api.double.requests().length % 2] as typeof api.send)(call),
+        300,
+        0.7,
+      )
+    },
+    async 'waits half as long as Retry-After says, each time'({ send, pass, fail }) {
+      for (const _ of times(6)) {
+        fail(503, { retryAfter: 20 })
+        await send()
+        pass(10)
+        await send()
+        pass(120)
+      }
+    },
+    async 'gives up after five quick retries of a create'(api) {
+      await Promise.all(times(2).map(() => api.send()))
+      api.fail(503, { retryAfter: 60, times: 6 })
+      await api.poll(api.send, 6, 2, { body: ADA })
+    },
+    async 'waits one second, whatever Retry-After says, and goes on'({ connection, pass, fail }) {
+      const send = connection()
+      for (const _ of times(5)) {
+        fail(429, { retryAfter: 3 })
+        while ((await send()).status === 429) pass(1)
+        pass(30)
+      }
+    },
+    async 'polls every five seconds through a day without quota, by fetch'(api) {
+      await Promise.all(times(2).map(() => api.send()))
+      api.double.addKey('small', SMALL)
+      await api.poll(api.send, 60, 10, { key: 'small' })
+    },
+    async 'polls on through a 503 that lasts, beside a job that is served'(api) {
+      await Promise.all(times(2).map(() => api.send()))
+      api.fail(503, { retryAfter: 30, times: 'always', operation: 'listPets' })
+      for (const at of times(25)) {
+        await api.send()
+        await api.send(another(at))
+        api.pass(1)
+      }
+    },
     async 'retries every second over a pool of four connections'({ pool, poll, exhaust }) {
       const send = pool(4)
       await exhaust(send)
@@ -122,6 +182,15 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
         await send(another(at))
         pass(retryAfter - 1)
       }
+    },
+    async 'creates other animals every two seconds through every 429'({ send, poll, exhaust }) {
+      await exhaust()
+      await poll(send, 20, 2, another)
+    },
+    async 'creates other animals through every 429, after calls in parallel'(api) {
+      await Promise.all(times(2).map(() => api.connection()()))
+      await api.exhaust()
+      await api.poll(api.send, 20, 2, another)
     },
     'goes on with other animals, with a connection each time': ({ send, poll }) =>
       poll(send, 64, 0, another),

@@ -1,5 +1,5 @@
 import { createTestDouble } from '../../../adapters/test-double/index.js'
-import { ADA, another, type Client, createApi, randomFrom, retry, times } from './api.js'
+import { ADA, type Api, another, type Client, createApi, randomFrom, retry, times } from './api.js'
 import { LIBRARIES } from './libraries.js'
 
 const WRONG = { body: { name: 'Ada' } }
@@ -208,6 +208,128 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       await api.poll(send, 6, 5)
       api.pass(30 + 1)
       await api.poll(send, 6, 0.2)
+    }
+  },
+  async 'is two scripts that never meet, of which one comes again at its next minute'(api) {
+    const [one, other] = [api.connection(), api.connection()]
+    api.fail(503, { retryAfter: 2 })
+    for (const [send, pause] of [
+      [one, 1],
+      [other, 59],
+      [one, 61],
+      [one, 0],
+    ] as const) {
+      await send()
+      api.pass(pause)
+    }
+  },
+  async 'comes back with half the wait of jitter, beside another that is served'(api) {
+    await Promise.all(times(2).map(() => api.send()))
+    for (const seed of times(6)) {
+      const random = randomFrom(seed + 1)
+      api.fail(503, { retryAfter: 20 })
+      await api.send()
+      api.pass(5)
+      await api.send(another(seed))
+      api.pass(15 + 10 * random())
+      await api.send()
+      api.pass(60)
+    }
+  },
+  async 'is a page that loads six lists at once, of which one is rejected and comes again'(api) {
+    const senders = times(6).map(() => api.connection())
+    for (const _ of times(3)) {
+      api.fail(429, { retryAfter: 4 })
+      const load = (send: Api['send'], at: number) => send({ path: `pets?limit=${at + 1}` })
+      const answers = await Promise.all(senders.map(load))
+      const at = answers.findIndex(({ status }) => status === 429)
+      api.pass(4)
+      await load(senders[at] as Api['send'], at)
+    }
+  },
+  async 'is three workers behind one gate, of which the first to be rejected closes it'(api) {
+    const workers = times(3).map(() => api.connection())
+    for (const at of times(200)) {
+      const { status, retryAfter } = await (workers[at % 3] as Api['send'])()
+      api.pass(status === 429 ? retryAfter : 0.2)
+    }
+  },
+  async 'retries a whole batch of creates after the longest of their waits'(api) {
+    const batch = times(5).map(at => another(at))
+    for (const retryAfter of [7, 3, 5]) api.fail(503, { retryAfter })
+    const answers = await Promise.all(batch.map(call => api.send(call)))
+    api.pass(7)
+    for (const [at, { status }] of answers.entries()) if (status === 503) await api.send(batch[at])
+  },
+  async 'is rejected after each wait, because others use up the minute, and waits again'(api) {
+    for (const _ of times(8)) {
+      await api.exhaust(api.connection())
+      const { retryAfter } = await api.send()
+      api.pass(retryAfter)
+    }
+  },
+  async 'is two nightly jobs that share a day, and both come back at midnight'(api) {
+    const limits = { perMinute: 9, perDay: 4 }
+    api.double.addKey('small', { id: 'small', plan: 'enterprise', limits })
+    const jobs = times(2).map(() => api.connection())
+    for (const _ of times(3)) {
+      await api.poll(jobs[0] as Api['send'], 4, 0, { key: 'small' })
+      for (const job of jobs) {
+        await job({ key: 'small', path: `pets?limit=${jobs.indexOf(job) + 1}` })
+        api.pass(600)
+      }
+      api.pass(86_400 - 1_200)
+    }
+  },
+  async 'reads a HEAD and then waits, and lists afterwards'({ connection, exhaust, pass }) {
+    const send = connection()
+    for (const _ of times(3)) {
+      await exhaust(send)
+      pass((await send({ method: 'HEAD' })).retryAfter)
+      await send()
+    }
+  },
+  async 'is four processes that come back in the opposite order, two seconds apart'(api) {
+    const processes = times(4).map(() => api.connection())
+    for (const _ of times(3)) {
+      await api.exhaust(processes[0])
+      for (const send of processes) {
+        await send()
+        api.pass(3)
+      }
+      api.pass(48)
+      for (const send of processes.toReversed()) {
+        await send()
+        api.pass(2)
+      }
+      api.pass(120)
+    }
+  },
+  async 'is two programs, of which one creates while the other waits for its list'(api) {
+    api.fail(503, { retryAfter: 30, operation: 'listPets' })
+    await api.send()
+    for (const at of times(20)) {
+      await api.send(another(at))
+      api.pass(1.5)
+    }
+    await api.send()
+  },
+  async 'restarts at the next minute, whatever Retry-After says, as cron does'(api) {
+    for (const _ of times(10)) {
+      api.fail(503, { retryAfter: 45 })
+      await api.send()
+      api.pass(60)
+    }
+  },
+  async 'waits twice as long as it is told, and twice that when it is told again'(api) {
+    const send = api.connection()
+    api.fail(429, { retryAfter: 3, times: 4 })
+    for (const factor of [2, 4, 8, 16, 1]) api.pass((await send()).retryAfter * factor || 0)
+  },
+  async 'posts the same wrong animal in five tests, half a minute apart'({ send, pass }) {
+    for (const _ of times(5)) {
+      await send(WRONG)
+      pass(30)
     }
   },
   async 'sends one request that it had prepared after two of its rejections'(api) {
