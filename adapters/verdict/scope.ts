@@ -1,20 +1,20 @@
-import { createEntries, type Entries } from './entries.js'
+import { createFindings, type Findings } from './findings.js'
 import type { Report } from './report.js'
+import type { RuleRunner } from './rule-runner.js'
 import type { RuleId } from './rules/index.js'
 import type { Violation } from './rules/rule.js'
 import { createUnused } from './rules/unused-faults.js'
-import type { Window } from './window.js'
 
-/** What one report says, over all the windows that it covers. */
+/** One report over one run, the time between two resets, or over all of them. */
 export type Scope = ReturnType<typeof createScope>
 
 /**
- * @param since what it covers: one window, or all of them
+ * @param since what it covers: one run, or all of them
  * @param allow rules that a test breaks on purpose: listed, but not held against the client
  */
 export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) {
-  const past = createEntries()
-  // Not a Set, whose discarded tables would keep the windows of earlier resets alive.
+  const past = createFindings()
+  // Not a Set, whose discarded tables would keep the runs of earlier resets alive.
   let parts: readonly OpenPart[] = []
   const unused = createUnused(since, () => parts)
   let opened = 0
@@ -22,28 +22,28 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
 
   return {
     /**
-     * @param where the name of the window in the report
+     * @param where the name of the run in the report
      * @param after leaves out everything up to this exchange
      */
-    open(where: string | null, window: Window, after: number) {
+    open(where: string | null, runner: RuleRunner, after: number) {
       const place = { number: ++opened, where }
       const part = {
-        window,
+        runner,
         /** This many requests have arrived. */
         arrive(count: number): void {
           requestCount += count
         },
         add: (violations: readonly Violation[]): void => past.add(violations, place, after),
-        addOpen(entries: Entries): void {
-          entries.add(window.open(), place, after)
-          entries.add(unused.open(window), place)
+        addOpen(entries: Findings): void {
+          entries.add(runner.open(), place, after)
+          entries.add(unused.open(runner), place)
         },
-        /** The window is over: what is still going on counts as it is. */
+        /** The run is over: what is still going on counts as it is. */
         end(): void {
-          window.catchUp()
+          runner.catchUp()
           if (!parts.includes(part)) return
-          past.add(window.open(), place, after)
-          past.add(unused.end(window), place)
+          past.add(runner.open(), place, after)
+          past.add(unused.end(runner), place)
           parts = parts.filter(other => other !== part)
         },
       }
@@ -51,8 +51,8 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
       return part
     },
     report(): Report {
-      for (const { window } of parts) window.catchUp()
-      const entries = createEntries(past.copy())
+      for (const { runner } of parts) runner.catchUp()
+      const entries = createFindings(past.copy())
       for (const part of parts) part.addOpen(entries)
       const { findings, notes } = entries.list(allow)
       const ok = findings.every(({ allowed }) => allowed)
@@ -62,6 +62,6 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
 }
 
 interface OpenPart {
-  readonly window: Window
-  addOpen(entries: Entries): void
+  readonly runner: RuleRunner
+  addOpen(entries: Findings): void
 }

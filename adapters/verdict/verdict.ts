@@ -1,12 +1,12 @@
 import type { Exchange } from './log/exchange.js'
 import type { JournalState } from './log/recorder.js'
+import { createRuleRunner, type RunnerOptions } from './rule-runner.js'
 import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'
-import { createWindow, type WindowOptions } from './window.js'
 
-/** Where the exchanges of a window come from. */
-export interface Source extends Omit<WindowOptions, 'catchUp' | 'clients'> {
+/** Where the exchanges of a run come from. */
+export interface Source extends Omit<RunnerOptions, 'catchUp' | 'clients'> {
   /** What the journal holds at its start. Reports since the start leave it out. */
   readonly restored?: Pick<JournalState, 'exchanges' | 'received'> | undefined
   /** Called before a report, for sources that do not pass on exchanges at once. */
@@ -36,7 +36,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
     /** On everything since the start. */
     report: sinceStart.report,
     /**
-     * Starts a window that a reset ends.
+     * Starts a run that a reset ends.
      *
      * @param where its name in reports since the start; null for the first
      */
@@ -44,11 +44,11 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
       const { exchanges = [], received = 0 } = restored ?? {}
       let waiting = exchanges
       let isOver = false
-      const window = createWindow({ clients, catchUp: judgeAll, ...source })
-      const parts = [sinceStart.open(where, window, received)]
+      const runner = createRuleRunner({ clients, catchUp: judgeAll, ...source })
+      const parts = [sinceStart.open(where, runner, received)]
       if (above) {
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`
-        parts.push(above.verdict.sinceStart.open(place, window, received))
+        parts.push(above.verdict.sinceStart.open(place, runner, received))
       }
       let [sinceReset, part] = openReset(0)
       part.arrive(exchanges.length)
@@ -60,7 +60,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
         /** A request has been answered, or never will be. Called in the order of the answers. */
         see(exchange: Exchange): void {
           judgeRestored()
-          const violations = window.see(exchange)
+          const violations = runner.see(exchange)
           if (violations.length === 0) return
           for (const one of [part, ...parts]) one.add(violations)
         },
@@ -69,7 +69,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
           judgeAll()
           ;[sinceReset, part] = openReset(n)
         },
-        /** On everything since the window began or was cleared, and on what was restored. */
+        /** On everything since the run began or was cleared, and on what was restored. */
         report: () => sinceReset.report(),
         /** What is seen after that still counts. */
         end(): void {
@@ -80,7 +80,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
 
       function openReset(after: number) {
         const scope = createScope('reset', allow)
-        return [scope, scope.open(null, window, after)] as const
+        return [scope, scope.open(null, runner, after)] as const
       }
 
       function judgeAll(): void {
@@ -93,7 +93,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
       function judgeRestored(): void {
         const exchanges = answered(waiting)
         waiting = []
-        for (const exchange of exchanges) part.add(window.see(exchange))
+        for (const exchange of exchanges) part.add(runner.see(exchange))
       }
     },
   }

@@ -146,11 +146,18 @@ const CASES: readonly (readonly [
     /^the same request was sent 25 times and rejected with 400$/,
   ],
   [
-    'a wrong request once an hour',
-    repeat(5, at => ({ status: 400, at: at * HOUR })),
+    'a wrong request five times in five seconds',
+    repeat(5, at => ({ status: 400, at: at * 1_250 })),
     ['refusal.repeated'],
   ],
-  ['a wrong request less often', repeat(5, at => ({ status: 400, at: at * (HOUR + 1) })), []],
+  ['a wrong request more slowly', repeat(25, at => ({ status: 400, at: at * 1_251 })), []],
+  [
+    'a wrong request twice, and five times in a second',
+    repeat(7, at => ({ status: 400, at: at * (at < 3 ? 3_000 : 200) + (at < 3 ? 0 : 12_000) })),
+    ['refusal.repeated'],
+    [],
+    /^the same request was sent 5 times and rejected with 400$/,
+  ],
   ['another failure between wrong requests', refusedAround(500), ['refusal.repeated']],
   ['a wrong request among 999 others', refusedAmong(999), ['refusal.repeated']],
   ['a wrong request among a thousand others, of which one is forgotten', refusedAmong(1_000), []],
@@ -252,7 +259,7 @@ test('verdict retry-after.early - requests of a pool within 100 ms of a rejectio
     ...repeat(3, connection => ({ ...rejection, at: 0, answeredAt: T0 + 500, connection })),
     ...repeat(3, connection => ({ ...rejection, at, answeredAt: T0 + at, connection })),
   ]
-  assert.deepEqual([findings(sent(600)), notes(sent(600))], [[], ['retry-after.early']])
+  assert.deepEqual([findings(sent(600)), notes(sent(600))], [[], []])
   assert.deepEqual(findings(sent(601)), ['retry-after.early'])
 })
 

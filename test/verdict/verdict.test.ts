@@ -13,7 +13,7 @@ import {
 } from '../../adapters/test-double/index.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { assertGrowth } from '../support/memory.js'
-import { type Client, createApi, randomFrom } from '../test-double/clients/api.js'
+import { type Client, createApi, randomFrom, times } from '../test-double/clients/api.js'
 import { BAD_CLIENTS } from '../test-double/clients/rule-breaking.js'
 import { GOOD_CLIENTS, GOOD_CLIENTS_OF_GET_PET } from '../test-double/clients/well-behaved.js'
 import { arrived, CREATE, list } from '../test-double/requests.js'
@@ -180,12 +180,27 @@ test('verdict - the option `clients` distinguishes one client from several', asy
     await exhaust()
     await Promise.all([1, 2, 3].map(() => connection()()))
   }
+  const batches =
+    (count: number): Client =>
+    async api => {
+      await api.exhaust()
+      for (const _ of times(count)) {
+        await Promise.all([1, 2, 3].map(() => api.connection()()))
+        api.pass(1)
+      }
+    }
+  const [twoBatches, threeBatches] = [batches(2), batches(3)]
   for (const [client, clients, expected] of [
     [pooled, undefined, []],
     [pooled, 1, ['retry-after.early']],
     [scripts, undefined, ['retry-after.early']],
-    [scripts, 2, []],
+    [scripts, 2, ['retry-after.early']],
+    [scripts, 3, []],
     [inFlight, 1, []],
+    [inFlight, 2, []],
+    [twoBatches, 2, []],
+    [twoBatches, 3, []],
+    [threeBatches, 2, ['retry-after.early']],
   ] as const) {
     const double = createTestDouble({ clients })
     await client(createApi(double))

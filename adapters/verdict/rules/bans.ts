@@ -1,6 +1,13 @@
 import { MINUTE } from '../../../src/limits/windows-and-bans.js'
-import { isEarly, type Rejection } from './rejections.js'
-import { endOf, MOST_SHOWN, type Rule, resetOf, type Seen, type Violation } from './rule.js'
+import {
+  endOf,
+  isEarly,
+  MOST_SHOWN,
+  type Rule,
+  resetOf,
+  type Seen,
+  type Violation,
+} from './rule.js'
 
 export const BANS = {
   id: 'ban.risked',
@@ -25,7 +32,7 @@ export function createBans() {
   let shown: Seen[] = []
   let until = Number.NEGATIVE_INFINITY
   /** A ban that began before. */
-  let met: Rejection | undefined
+  let met: { readonly exchange: Seen; readonly until: number } | undefined
 
   return {
     /** The violation when this request got the key banned. */
@@ -43,7 +50,7 @@ export function createBans() {
       rejections++
       if (shown.length < MOST_SHOWN) shown.push(exchange)
       // Reset may be the end of the day, long after that of a ban.
-      if (!isBan && isEarly(exchange, met)) met = undefined
+      if (!isBan && met && isEarly(exchange, met.exchange, met.until)) met = undefined
       const isMet = isBan && rejections === 1
       if (isMet) met = { exchange, until: resetOf(exchange) ?? at }
       if (!isBan || isMet || at < Math.max(until, met?.until ?? until)) return undefined

@@ -1,3 +1,4 @@
+import { SECOND } from '../../../src/limits/windows-and-bans.js'
 import {
   type CreateWatch,
   endOf,
@@ -14,16 +15,15 @@ export const REFUSALS = {
   id: 'refusal.repeated',
   fix: 'A 4xx means that the request is wrong: correct it before you send it again.',
   violatedBy:
-    'a request that can only be rejected (400, 405, 410, 413, 415, or 404 for an unknown path), sent five times in a row',
+    'a request that can only be rejected (400, 405, 410, 413, 415, or 404 for an unknown path), sent five times in a row within five seconds',
 } as const satisfies Rule
 
-/** As many of the same rejected request are no mistake of a test of errors. */
+/** Fewer, or slower ones, are what tests of errors send. */
 const HAMMERING = 5
-/** What comes again after longer than this is a new occasion, not a retry. */
-const LONGEST_PAUSE = 3_600_000
+const WITHIN = 5 * SECOND
 
 interface Refusals {
-  readonly exchanges: Seen[]
+  exchanges: Seen[]
   count: number
   last: Seen
 }
@@ -43,7 +43,12 @@ export const watchRefusals: CreateWatch = () => {
       }
       if (!isFinal(exchange) || isLost(exchange)) return []
       const run = runs.get(requestDigest)
-      if (run && isLater(exchange, run.last) && exchange.at - endOf(run.last) <= LONGEST_PAUSE) {
+      const isRecent = (one: Seen) => exchange.at - endOf(one) <= WITHIN
+      if (run && isLater(exchange, run.last) && isRecent(run.last)) {
+        if (run.count < HAMMERING) {
+          run.exchanges = run.exchanges.filter(isRecent)
+          run.count = run.exchanges.length
+        }
         run.count++
         run.last = exchange
         if (run.exchanges.length < MOST_SHOWN) run.exchanges.push(exchange)

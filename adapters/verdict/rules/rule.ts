@@ -136,6 +136,15 @@ export function isLater(exchange: Seen, other: Seen): boolean {
   return exchange.isOneByOne || exchange.at - endOf(other) > TOLERANCE
 }
 
+/** Whether a request came after a rejection was answered, and before the end of its wait. */
+export function isEarly({ n, at }: Seen, rejection: Seen, until: number): boolean {
+  return rejection.n < n && at >= (rejection.answeredAt ?? at) && at < until - TOLERANCE
+}
+
+export function isSuccess(exchange: Seen): boolean {
+  return exchange.status !== null && exchange.status < 400 && !isLost(exchange)
+}
+
 /** How many exchanges a violation names. */
 export const MOST_SHOWN = 100
 export const MOST_REMEMBERED = 1_000

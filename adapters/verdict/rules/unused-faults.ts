@@ -30,34 +30,34 @@ export interface UnusedFault {
 }
 
 interface Part {
-  readonly window: { readonly faults: FaultUse | undefined }
+  readonly runner: { readonly faults: FaultUse | undefined }
 }
 
 /**
- * The faults of some windows that never fired in any of them.
+ * The faults of some runs that never fired in any of them.
  *
- * @param since over one window, or over all of them: then a fault that a snapshot also holds may fire
+ * @param since over one run, or over all of them: then a fault that a snapshot also holds may fire
  * in another, and those of the options are armed in each
- * @param parts the windows that are still going on
+ * @param parts the runs that are still going on
  */
 export function createUnused(since: 'reset' | 'start', parts: () => readonly Part[]) {
   const firedBefore = new Set<object>()
 
   return {
-    /** The faults of a window that is still going on. */
-    open: ({ faults }: Part['window']) =>
+    /** The faults of a run that is still going on. */
+    open: ({ faults }: Part['runner']) =>
       unusedOf(faults, one => since === 'reset' || isCertain(one) || isUnusedOption(one, faults)),
-    /** The faults of a window that is over. */
-    end({ faults }: Part['window']) {
+    /** The faults of a run that is over. */
+    end({ faults }: Part['runner']) {
       for (const fault of faults?.fired ?? []) firedBefore.add(fault)
       return unusedOf(faults, isCertain)
     },
   }
 
-  /** Only the first window that has it says so. */
+  /** Only the first run that has it says so. */
   function isUnusedOption({ option }: UnusedFault, faults: FaultUse | undefined): boolean {
     if (option === undefined || firedBefore.has(option)) return false
-    const open = parts().flatMap(({ window }) => window.faults ?? [])
+    const open = parts().flatMap(({ runner }) => runner.faults ?? [])
     const first = open.find(one => one.unused().some(fault => fault.option === option))
     return first === faults && !open.some(({ fired }) => fired.has(option))
   }

@@ -1,17 +1,20 @@
 import { BANS, createBans } from './bans.js'
-import { createPersistence } from './persistence.js'
-import { createRejections, type Early, isEarly, isSuccess, type Kind } from './rejections.js'
 import {
   type CreateWatch,
   endOf,
+  isExhausted,
   MOST_SHOWN,
   type Pair,
   type Rule,
+  remember,
+  resetOf,
   retryAfterOf,
   type Seen,
   TOLERANCE,
   type Violation,
+  waitOf,
 } from './rule.js'
+import { createWait, type Early, type Wait } from './wait-counts.js'
 
 /** Rules about the time after a rejection. The first one that is broken is the most severe. */
 export const WAIT_RULES = [
@@ -28,174 +31,150 @@ export const WAIT_RULES = [
   },
 ] as const satisfies readonly Rule[]
 
-/**
- * A polite client may have prepared one other request before it had read the rejection: that is chance
- * in up to two waits.
- */
-const FEWEST_OTHERS = 2
-const FEWEST_WAITS = 3
 /** Of several clients, two may have given up; if three are missing, one came again too early. */
 const FEWEST_MISSING = { repeated: 3, all: 3 }
-/** Where no two requests were ever in flight, there is one client, and it came again. */
-const FEWEST_ALONE = { repeated: 1, all: FEWEST_OTHERS }
-
-type EarlyRequests = Record<Kind, Pair[]>
-const KINDS = ['repeated', 'others'] as const
+/** A client may have prepared one other request before it had read the rejection, in up to two waits. */
+const FEWEST_ALONE = { repeated: 1, all: 2 }
+const MOST_PREPARED = 2
 
 /**
- * Requests before the end of Retry-After or of an exhausted window, and bans. The page explains what
- * can be known of their senders.
+ * Requests before the end of a wait, and bans. The page says when they are certain.
  *
  * @param doubt makes a note of a ban that others may have caused
  */
 export const watchWaits: CreateWatch = (clients, doubt) => {
   const bans = createBans()
-  let rejections = createRejections()
-  let persistence = createPersistence()
-  let certain = createCertain()
-  /** Early requests whose sender perhaps knew. */
-  let likely = noRequests()
+  /** By the request that has to wait, or null for all: also waits after which clients still come back. */
+  const waits = new Map<string | null, readonly Wait[]>()
+  /** When the last request on each connection was answered. */
+  const answered = new Map<number, number>()
+  /** Whether nothing has shown that several clients use the key. */
+  let isAlone = true
+  /** How many waits had another request, by a client that knew of the rejection. */
+  let prepared = 0
   /** Whether this client certainly caused the last ban. */
   let isToBlame = false
-  /** Whether this key has only ever had one request in flight, as far as its connections show. */
-  let isAlone = true
 
   return {
     see(exchange) {
-      const isOver = rejections.isOver(exchange.at)
-      const violations = [...(isOver ? certain.end() : []), ...settle(exchange.at)]
-      if (isAlone && !(exchange.overlap === 'none' && exchange.isOneByOne)) {
-        isAlone = false
-        if (clients !== 1) doubtAll()
-      }
+      const { at, connection, requestDigest } = exchange
+      const violations = [null, requestDigest].flatMap(scope => end(scope, at))
+      isAlone &&= exchange.overlap === 'none' && exchange.isOneByOne
       const ban = bans.see(exchange)
-      if (ban) isToBlame = isFinding(doubt(ban))
-      // A ban replaces the findings that led to it; requests during it add none.
-      if (ban && isToBlame) forget()
+      if (ban) violations.push(...meetBan(ban, exchange), ban)
       // Where several clients share the key, some may only know of the wait from before the ban.
-      else if (bans.lasts(exchange.at) && (isToBlame || !isAlone)) rejections.comeBack(exchange)
-      else {
-        judge(exchange)
-        rejections.listen(exchange)
-        persistence.listen(exchange)
+      const isBanned = bans.lasts(at) && (isToBlame || !isAlone)
+      const ours = [null, requestDigest].flatMap(scope => waits.get(scope) ?? [])
+      const left = ours.filter(wait => wait.hasEnded(at) && wait.comeBack(exchange))
+      // A client that comes back may run into the next wait.
+      const mayKnow = !isBanned && (left.length === 0 || clients === 1)
+      for (const wait of mayKnow ? ours : []) {
+        if (!mayBeInFlight(exchange, wait)) wait.comeEarly(exchange)
       }
-      return ban ? [...violations, ban] : violations
+      if (!isBanned) listen(exchange)
+      if (connection !== null) remember(answered, connection, endOf(exchange))
+      return violations
     },
-    open() {
-      const unsettled = persistence.open()
-      return [
-        ...certain.open(),
-        ...(unsettled.length > 0 ? unsettled.flatMap(pairs => early(pairs)) : uncertain()),
-      ]
-    },
+    open: () => [...waits.values()].flat().flatMap(wait => judge(wait, true)),
   }
 
-  /** What is blamed on a connection is no longer a note. */
-  function settle(at: number): readonly Violation[] {
-    const blamed = persistence.settle(at)
-    for (const kind of blamed.length === 0 ? [] : KINDS) {
-      likely[kind] = likely[kind].filter(pair => !blamed.some(pairs => pairs.includes(pair)))
+  function end(scope: string | null, at: number): readonly Violation[] {
+    const known = waits.get(scope) ?? []
+    const over = known.filter(wait => wait.isOver(at))
+    if (over.length > 0)
+      waits.set(
+        scope,
+        known.filter(wait => !wait.isOver(at)),
+      )
+    return over.flatMap(wait => {
+      const violations = judge(wait, false)
+      if (othersIn(wait) > 0) prepared++
+      isAlone &&= !wait.haveAllReturned()
+      return violations
+    })
+  }
+
+  /** A ban replaces the findings that led to it. */
+  function meetBan(ban: Violation, exchange: Seen): readonly Violation[] {
+    const all = [...waits.values()].flat()
+    for (const wait of all) wait.extend(resetOf(exchange) ?? exchange.at)
+    isToBlame = isFinding(doubt(ban))
+    if (!isToBlame) return []
+    waits.clear()
+    return all.filter(wait => wait.hasEnded(exchange.at)).flatMap(wait => judge(wait, true))
+  }
+
+  function listen(exchange: Seen): void {
+    const { at, status, requestDigest } = exchange
+    const until = waitOf(exchange)
+    if (until === undefined) return
+    const scope = status === 429 && isExhausted(exchange) ? null : requestDigest
+    const known = waits.get(scope) ?? []
+    const current = known.find(wait => !wait.hasEnded(at))
+    // With more time, a client that polls on would look like several that come back.
+    const wait = current ?? createWait(exchange, until, isAlone ? 0.5 : 0.75, scope === null)
+    if (!current) remember(waits, scope, [...known, wait])
+    wait.reject(exchange)
+  }
+
+  /** Pipelined or queued for a connection, it may have been sent before the rejection was read. */
+  function mayBeInFlight({ at, connection, overlap, isOneByOne }: Seen, { first }: Wait): boolean {
+    if (clients === 1 ? overlap === 'none' : isOneByOne) return false
+    const last = connection === null ? undefined : answered.get(connection)
+    return at - (last ?? endOf(first)) <= TOLERANCE
+  }
+
+  /** @param isLast whether nobody came later who may have waited */
+  function judge(wait: Wait, isLast: boolean): readonly Violation[] {
+    const { early } = wait
+    const repeated = early.filter(({ isRepeated }) => isRepeated)
+    const isCertain = clients === undefined ? certainty(wait, isLast) : areMoreThan(clients, early)
+    if (isCertain.repeated && repeated.length > 0) return found(repeated, ruleOf(repeated))
+    if (isCertain.all) return found(early, 'remaining.ignored')
+    return found(repeated.length > 0 ? repeated : early, ruleOf(repeated), true)
+  }
+
+  function certainty(wait: Wait, isLast: boolean) {
+    const missing = wait.missing()
+    const fewest = isLast && isAlone ? FEWEST_ALONE : FEWEST_MISSING
+    const others = othersIn(wait)
+    return {
+      repeated:
+        missing.repeated >= fewest.repeated ||
+        wait.early.some(one => one.isRepeated && isKnown(one)),
+      all: missing.all >= fewest.all || others > 1 || (others === 1 && prepared >= MOST_PREPARED),
     }
-    return blamed.flatMap(pairs => early(pairs))
   }
 
-  function forget(): void {
-    rejections = createRejections()
-    persistence = createPersistence()
-    certain = createCertain()
-    likely = noRequests()
+  /** Whether its sender knew of the rejection. */
+  function isKnown({ isAware }: Early): boolean {
+    return isAware && isAlone
   }
 
-  function judge(exchange: Seen): void {
-    const isBack = rejections.comeBack(exchange)
-    const early = rejections.earlyOf(exchange)
-    if (!early) return
-    const { kind, cause } = early
-    const knowledge = knowledgeOf(exchange, early, isAlone, clients)
-    const pair = { exchange, after: cause.exchange }
-    if (knowledge === 'certain') certain.add(kind, pair)
-    else if (knowledge !== 'none' && !isBack[kind]) {
-      show(likely[kind], pair)
-      if (knowledge === 'perhaps') return
-      rejections.suspect(kind, pair)
-      if (knowledge === 'on its connection') persistence.add(pair)
-    }
+  function othersIn({ early }: Wait): number {
+    return early.filter(one => !one.isRepeated && isKnown(one)).length
   }
+}
 
-  /** Another client exists, which may have sent what seemed to come from one that knew better. */
-  function doubtAll(): void {
-    const doubted = certain.takeBack()
-    for (const kind of KINDS) {
-      for (const pair of doubted[kind]) {
-        show(likely[kind], pair)
-        rejections.suspect(kind, pair)
-      }
-    }
-  }
-
-  function uncertain(): readonly Violation[] {
-    const repeated = rejections.missing('repeated')
-    const all = [...repeated, ...rejections.missing('others')]
-    const isOne = clients === undefined ? isAlone && !rejections.areSeveral() : clients === 1
-    const fewest = isOne ? FEWEST_ALONE : FEWEST_MISSING
-    if (repeated.length >= fewest.repeated) return early(repeated)
-    if (all.length >= fewest.all) return early(all, 'remaining.ignored')
-    return [
-      ...early(likely.repeated, ruleOf(likely.repeated), true),
-      ...early(likely.others, 'remaining.ignored', true),
-    ]
-  }
+/** Whether these come from more clients than may not know of the rejection: all but one. */
+function areMoreThan(clients: number, early: readonly Early[]) {
+  // Those in flight together are of one client.
+  const apart = early.filter(({ exchange }) => exchange.overlap === 'none').length
+  const isMore = early.length > 0 && Math.max(1, apart) >= clients
+  return { repeated: isMore, all: isMore }
 }
 
 /** Without Retry-After, the window asked to wait. */
-function ruleOf(pairs: readonly Pair[]): string {
-  const hasHeader = pairs.some(({ after }) => retryAfterOf(after) !== undefined)
+function ruleOf(repeated: readonly Early[]): string {
+  const hasHeader = repeated.some(({ after }) => retryAfterOf(after) !== undefined)
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
 }
 
-/** Early requests of the current wait whose sender certainly knew. */
-function createCertain() {
-  let current = noRequests()
-  /** The only one in each of the waits before. */
-  const singles: Pair[] = []
-
-  return {
-    add: (kind: Kind, pair: Pair) => show(current[kind], pair),
-    takeBack(): EarlyRequests {
-      const all = current
-      current = noRequests()
-      return all
-    },
-    /** The wait is over. */
-    end(): readonly Violation[] {
-      const violations = several()
-      for (const pair of single()) show(singles, pair)
-      current = noRequests()
-      return violations
-    },
-    open(): readonly Violation[] {
-      const all = [...singles, ...single()]
-      return [...several(), ...early(all, 'remaining.ignored', all.length < FEWEST_WAITS)]
-    },
-  }
-
-  function several(): readonly Violation[] {
-    const { repeated, others } = current
-    if (repeated.length > 0) return early(repeated)
-    return others.length < FEWEST_OTHERS ? [] : early(others, 'remaining.ignored')
-  }
-
-  function single(): readonly Pair[] {
-    const { repeated, others } = current
-    return repeated.length === 0 && others.length < FEWEST_OTHERS ? others : []
-  }
+function isFinding(violation: Violation | undefined): boolean {
+  return violation !== undefined && violation.isLikely !== true
 }
 
-function early(
-  pairs: readonly Pair[],
-  rule = ruleOf(pairs),
-  isLikely = false,
-): readonly Violation[] {
+function found(pairs: readonly Pair[], rule: string, isLikely = false): readonly Violation[] {
   if (pairs.length === 0) return []
   const number = pairs.length < MOST_SHOWN ? pairs.length : `at least ${MOST_SHOWN}`
   const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'
@@ -203,45 +182,4 @@ function early(
   const seen = `${number} ${pairs.length === 1 ? 'request' : 'requests'} came before ${end} had passed${why}`
   const [exchanges, after] = [pairs.map(pair => pair.exchange), pairs.map(pair => pair.after)]
   return [{ rule, seen, exchanges, after, isLikely }]
-}
-
-/**
- * What the sender of an early request knew of the rejection: it certainly knew, it read it on this
- * connection, it likely or perhaps knew, or cannot have known.
- */
-function knowledgeOf(
-  exchange: Seen,
-  { kind, cause, own }: Early,
-  isAlone: boolean,
-  clients: number | undefined,
-): 'certain' | 'on its connection' | 'likely' | 'perhaps' | 'none' {
-  const { at, connection, overlap, isOneByOne, isInProcess, sequential } = exchange
-  const hasPaused = at - endOf((own ?? cause).exchange) > TOLERANCE
-  // Pipelined, it was on its way when the rejection was.
-  if (overlap === 'connection' && !hasPaused) return 'none'
-  // What was read on its connection may have asked for less.
-  const hasRead =
-    isEarly(exchange, own) && (kind === 'others' || cause.exchange.connection === connection)
-  // Calls of this process, one after the other, that go on as if there had been no rejection.
-  const isOwnSuccess =
-    clients === undefined && kind === 'repeated' && isInProcess && sequential && isSuccess(exchange)
-  const isCertain =
-    clients === 1 ? overlap === 'none' || hasPaused : isAlone && (hasRead || isOwnSuccess)
-  if (isCertain) return 'certain'
-  if (hasRead && hasPaused) return 'on its connection'
-  if (!(isOneByOne || own || (overlap === 'none' && hasPaused))) return 'none'
-  // On a pool and without a pause, a request may have been waiting for a free connection.
-  return isOneByOne || hasPaused ? 'likely' : 'perhaps'
-}
-
-function noRequests(): EarlyRequests {
-  return { repeated: [], others: [] }
-}
-
-function isFinding(violation: Violation): boolean {
-  return violation.isLikely !== true
-}
-
-function show(shown: Pair[], pair: Pair): void {
-  if (shown.length < MOST_SHOWN) shown.push(pair)
 }

@@ -13,8 +13,10 @@ import { rules, STYLES, said } from './styles.js'
 /** These differ only in their connections, which a `fetch` does not show. */
 const BY_CONNECTION: Readonly<Record<string, readonly RuleId[]>> = {
   'retries early once in each of ten waits': [],
-  'polls through every 429 on one connection, after calls in parallel': [],
   'sends one other request after each of six rejections': [],
+  'is two scripts that never meet, of which one comes again at its next minute': [
+    'retry-after.early',
+  ],
   'is two processes on connections of their own, of which one has to wait': ['retry-after.early'],
   'takes turns on four connections, and drains its queue of equal calls': ['retry-after.early'],
 }

@@ -113,7 +113,7 @@ for (const [rejections, clients, finds, notes] of [
   [30, undefined, ['ban.risked'], []],
   [29, undefined, ['retry-after.early'], ['ban.risked']],
   [2, 1, ['ban.risked'], []],
-  [2, 2, [], ['ban.risked', 'retry-after.early']],
+  [2, 2, ['retry-after.early'], ['ban.risked']],
 ] as const) {
   const service = (n: number) => rejected({ limit: 60, retryAfter: 30, isBan: n > rejections })
   const behaviour = `was banned after ${rejections} rejections, as one of ${clients ?? 'some'} clients`

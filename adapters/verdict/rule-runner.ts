@@ -7,10 +7,10 @@ import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
 import type { FaultUse } from './rules/unused-faults.js'
 
-/** The time between two resets: nothing that happens in one is judged by another. */
-export type Window = ReturnType<typeof createWindow>
+/** Runs the rules over the exchanges between two resets: nothing later is judged by what it has seen. */
+export type RuleRunner = ReturnType<typeof createRuleRunner>
 
-export interface WindowOptions {
+export interface RunnerOptions {
   readonly now: Clock
   /** Has everything judged that is still waiting for it. */
   readonly catchUp: () => void
@@ -25,7 +25,7 @@ interface Caller {
   readonly isOneByOne: (exchange: Exchange) => boolean
 }
 
-export function createWindow(options: WindowOptions) {
+export function createRuleRunner(options: RunnerOptions) {
   const { now, catchUp, faults, clients, doubt = violation => violation } = options
   const callers = new Map<string | null, Caller>()
 

@@ -7,14 +7,14 @@ const MOST_TEXTS = 3
 const MOST_REQUESTS = 4
 const MOST_SENTENCES = 3
 
-/** Where something was seen: the number of the window, and its name in the report. */
+/** Where something was seen: the number of the run, and its name in the report. */
 export interface Place {
   /** 1, 2, 3 … */
   readonly number: number
   readonly where: string | null
 }
 
-export type Entries = ReturnType<typeof createEntries>
+export type Findings = ReturnType<typeof createFindings>
 
 interface Entry {
   readonly rule: string
@@ -27,16 +27,16 @@ interface Entry {
   /** How many others there were. */
   more: number
   readonly requests: Set<number>
-  /** The first of these, */
+  /** The first of `requests`. */
   readonly shown: Seen[]
-  /** the `n` of what they came too early after, by their own, */
+  /** By the `n` of an early request, that of the rejection that it ignored. */
   readonly causes: Map<number, number>
-  /** and what they show. */
+  /** A sentence for each of the first early requests. */
   readonly evidence: string[]
 }
 
 /** What was violated so far: one entry per rule and key, however often it happened. */
-export function createEntries(entries: Map<string, Entry> = new Map()) {
+export function createFindings(entries: Map<string, Entry> = new Map()) {
   return {
     /** @param after leaves out exchanges up to this one, and violations that only these show */
     add(violations: readonly Violation[], place: Place, after = 0): void {
@@ -75,7 +75,7 @@ export function createEntries(entries: Map<string, Entry> = new Map()) {
         all.filter(({ isLikely }) => isLikely === likely).map(entry => findingOf(entry, allow))
       return { findings: of(false), notes: of(true) }
     },
-    /** For `createEntries`. */
+    /** For `createFindings`. */
     copy: () => structuredClone(entries),
   }
 }
