@@ -242,12 +242,15 @@ function readServerUrl(
   }
   try {
     const address = addressOf(text)
-    const url = new URL(text)
-    const all = new URLSearchParams([...new URLSearchParams(parameters), ...url.searchParams])
+    // Not by URL, which refuses a user without a host, as `pg` takes them with `?host=<folder>`.
+    const [base, query] = text.split('?', 2)
+    const all = new URLSearchParams([
+      ...new URLSearchParams(parameters),
+      ...new URLSearchParams(query),
+    ])
     const own = new URLSearchParams(all)
     for (const name of names) all.delete(name)
-    url.search = `${all}`
-    return { url: url.href, address, own }
+    return { url: all.size > 0 ? `${base}?${all}` : `${base}`, address, own }
   } catch (error) {
     const source = scheme === undefined ? '' : ` (from ${variable})`
     throw new UsageError(`${flag}: ${(error as Error).message}${source}`)

@@ -15,6 +15,7 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import { openAtUse } from '../stores/kit/open-at-use.js'
+import { serverAddress } from '../stores/kit/server-address.js'
 import { inTime } from '../stores/kit/time-limit.js'
 import { connect, type RedisClient, type RedisConnection } from './connect.js'
 import { explain, isPassing, RedisError } from './failures.js'
@@ -112,14 +113,8 @@ async function openConnection({
   return { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }
 }
 
-/** @throws OptionError without the URL in it: it may hold a password */
+/** @throws OptionError */
 export function addressOf(url: string): string {
-  if (!/^(redis|valkey)s?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new OptionError({
-      option: 'url',
-      expected: 'like redis://user:password@host:6379/0',
-    })
-  }
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
+  const schemes = ['redis:', 'rediss:', 'valkey:', 'valkeys:']
+  return serverAddress(url, schemes, 'redis://user:password@host:6379/0')
 }

@@ -15,6 +15,7 @@ import {
 } from '../../../src/lib/check-options.js'
 import { durableStorage } from '../kit/durable-storage.js'
 import { openAtUse } from '../kit/open-at-use.js'
+import { serverAddress } from '../kit/server-address.js'
 import { explain, PostgresError } from './failures.js'
 import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
@@ -148,16 +149,10 @@ async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>): Promise<O
   return { pool: pool as PostgresPool, closePool: () => pool.end() }
 }
 
-/** @throws OptionError without the URL in it: it may hold a password */
+/** @throws OptionError */
 export function addressOf(url: string): string {
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new OptionError({
-      option: 'url',
-      expected: 'like postgres://user:password@host:5432/database',
-    })
-  }
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
+  const example = 'postgres://user:password@host:5432/database'
+  return serverAddress(url, ['postgres:', 'postgresql:'], example)
 }
 
 async function loadClient(): Promise<typeof import('pg')['default']> {

@@ -1,0 +1,20 @@
+import { OptionError } from '../../../src/lib/check-options.js'
+
+/** Anything that would end a password early must be percent-encoded in it. */
+const PARTS =
+  /^([a-z]+:\/\/)(?:(?:[^@/?#%]|%[0-9a-f]{2})*@)?([^@/?#]*(?:\/[^@/?#]*)?)(?:\?[^@#]*)?$/i
+
+/**
+ * The URL of a server without user, password and parameters, for messages.
+ *
+ * @param schemes such as `redis:`
+ * @throws OptionError without the URL in it: it may hold a password
+ */
+export function serverAddress(url: string, schemes: readonly string[], example: string): string {
+  const [, start = '', place = ''] = PARTS.exec(url) ?? []
+  if (schemes.includes(start.slice(0, -2)) && URL.canParse(start + place)) return start + place
+  throw new OptionError({
+    option: 'url',
+    expected: `like ${example}; percent-encode / # ? @ % in user and password`,
+  })
+}
