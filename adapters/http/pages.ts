@@ -48,6 +48,9 @@ export function toAnswer(method: string, page: Page): ApiResponse {
   }
 }
 
+/** Headers of what no page of another origin may even load. */
+export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }
+
 /** 304 to a client that has it already (RFC 9110 §13.1.2). */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   const tag = page.headers?.['ETag']

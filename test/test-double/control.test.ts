@@ -118,6 +118,7 @@ test('control - opens to its token only, in the address or as a bearer', async t
     assert.doesNotMatch(await guarded.text(), /a-token_of/)
     const names = [...guarded.headers.keys()].join()
     assert.doesNotMatch(names, /access-control|x-ratelimit/)
+    assert.equal(guarded.headers.get('cross-origin-resource-policy'), 'same-origin')
   }
   await using random = await createTestDouble({ control: true }).listen()
   assert.match(random.control ?? '', /\/_control\/[0-9a-f-]{36}$/)

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 60_000
  * Runs a command against a server elsewhere, with a proxy on loopback in between, and prints the
  * verdict on everything it sent.
  *
- * @returns the exit code: the command's own, or 1 when `--strict` fails
+ * @returns the exit code: the command's own, or 1 when `--strict` fails or the service's certificate was refused
  * @throws UsageError
  */
 export async function execThrough(
@@ -43,6 +43,8 @@ export async function execThrough(
   const { code } = await runChild(words, variables).finally(proxy.close)
   const report = observer.report()
   const untested = report.decided === 0 ? undecidedText(report) : undefined
-  printError(judgeText(report, { service: judged.origin, ...proxy.failures() }))
-  return conclude({ code, report, untested }, { settings, words, given })
+  const failures = proxy.failures()
+  printError(judgeText(report, { service: judged.origin, ...failures }))
+  const concluded = await conclude({ code, report, untested }, { settings, words, given })
+  return concluded === 0 && failures.isUntrusted ? 1 : concluded
 }

@@ -79,5 +79,13 @@ function differenceOf(before: KeyMap, after: KeyMap): string {
   }
   for (const [key, { id }] of before) if (!after.has(key)) difference.removed.push(printable(id))
   const parts = Object.entries(difference).filter(([, ids]) => ids.length > 0)
-  return parts.map(([what, ids]) => `${what} ${ids.join(', ')}`).join('; ')
+  return parts.map(([what, ids]) => `${what} ${listed(ids)}`).join('; ')
 }
+
+function listed(ids: readonly string[]): string {
+  const more = ids.length - MOST_LISTED
+  const named = ids.slice(0, MOST_LISTED).join(', ')
+  return more > 0 ? `${named} and ${more.toLocaleString('en')} more` : named
+}
+
+const MOST_LISTED = 5

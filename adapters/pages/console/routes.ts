@@ -4,7 +4,7 @@ import { toJson } from '../../../src/lib/json.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { toAnswer } from '../../http/pages.js'
+import { NOT_SHARED, toAnswer } from '../../http/pages.js'
 import { harOf } from '../../verdict/log/har.js'
 import type { Activity, Kept, WatchedWorld } from './activity.js'
 import type { ConsoleWorld } from './console-options.js'
@@ -137,6 +137,3 @@ function findExchange({ api }: Call, id: string): Kept {
 function json({ method }: ApiRequest, value: unknown): ApiResponse {
   return toAnswer(method, { text: JSON.stringify(value), headers: NOT_SHARED })
 }
-
-/** No page of another origin may even load it. */
-export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }

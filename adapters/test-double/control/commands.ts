@@ -27,7 +27,7 @@ import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { toAnswer } from '../../http/pages.js'
+import { NOT_SHARED, toAnswer } from '../../http/pages.js'
 import { hasToken } from '../../http/token.js'
 import { withBodyRead } from '../../verdict/log/read-request.js'
 import { reportText } from '../../verdict/report.js'
@@ -242,11 +242,14 @@ function fields<D extends Declared>({ sent }: Pick<Call, 'sent'>, rules: D): Set
 
 /** Without CORS headers, so that pages of other origins cannot read it. */
 function respond(method: string, value: unknown, status: number): ApiResponse {
-  if (value === undefined) return toAnswer(method, { status: 204, text: '' })
-  if (typeof value !== 'string') return toAnswer(method, { status, text: toJson(value) })
-  return toAnswer(method, { status, type: 'text/plain; charset=utf-8', text: value })
+  if (value === undefined) return toAnswer(method, { status: 204, text: '', headers: NOT_SHARED })
+  const isText = typeof value === 'string'
+  const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
+  const text = isText ? value : toJson(value)
+  return toAnswer(method, { status, type, text, headers: NOT_SHARED })
 }
 
 export function failure(method: string, { code, message, status, headers }: ApiError): ApiResponse {
-  return toAnswer(method, { status, text: toJson({ code, message, status }), headers })
+  const text = toJson({ code, message, status })
+  return toAnswer(method, { status, text, headers: { ...headers, ...NOT_SHARED } })
 }

@@ -7,6 +7,8 @@ export interface UpstreamFailure {
   readonly code: 'bad_gateway' | 'gateway_timeout'
   /** For people, without an address. */
   readonly reason: string
+  /** Whether its TLS was refused: no request can ever succeed. */
+  readonly isUntrusted?: boolean
 }
 
 export function timedOut(timeoutMs: number): UpstreamFailure {
@@ -18,8 +20,11 @@ export function failureOf({ code = '', message }: NodeJS.ErrnoException): Upstre
   const [, words] = WORDS.find(([pattern]) => pattern.test(code)) ?? []
   const [line = ''] = message.split('\n')
   const reason = words === undefined ? code || line : `${words} (${code})`
-  return { status: 502, code: 'bad_gateway', reason }
+  return { status: 502, code: 'bad_gateway', reason, isUntrusted: words === UNTRUSTED }
 }
+
+const UNTRUSTED =
+  'the TLS certificate or connection is not accepted; trust an authority of your own with NODE_EXTRA_CA_CERTS'
 
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'connection refused'],
@@ -27,10 +32,7 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^ENOTFOUND$|^EAI_/, 'the host name is unknown'],
   [/^E(HOST|NET)UNREACH$/, 'the host cannot be reached'],
   [/^ETIMEDOUT$/, 'the connection timed out'],
-  [
-    /CERT|^UNABLE_TO|SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/,
-    'the TLS certificate or connection is not accepted',
-  ],
+  [/CERT|^UNABLE_TO|SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/, UNTRUSTED],
   [/OVERFLOW/, 'more header fields than a client reads'],
   [/^HPE_/, 'a response that is not valid HTTP'],
 ]

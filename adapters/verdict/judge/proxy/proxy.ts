@@ -71,8 +71,12 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
   return {
     /** What stands for the base URL of the service. */
     url: server.url,
-    /** How often the service failed, and how it did first. */
-    failures: () => ({ count: failures.length, first: failures[0] }),
+    /** How often the service failed, how it did first, and whether its TLS was refused. */
+    failures: () => ({
+      count: failures.length,
+      first: failures[0],
+      isUntrusted: failures.some(({ isUntrusted }) => isUntrusted),
+    }),
     /** Cuts off what is still going on. */
     async close(): Promise<void> {
       const cut = [...exchanges]
