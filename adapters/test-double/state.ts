@@ -75,6 +75,7 @@ export function createState(
       characters,
       origin,
       clock: now,
+      realTime: () => performance.now(),
       keys: secretsOf(apiKeys.keys, tokens),
       pagination: options.store.pagination,
       callers: createCallers(begin.journal?.connections),

@@ -101,8 +101,8 @@ function findingOf(
     seen: more === 0 ? seen.join('; ') : `${seen.join('; ')}; and ${more} more`,
     fix,
     flag,
-    at: first.at,
-    iso: new Date(first.at).toISOString(),
+    at: clockOf(first),
+    iso: new Date(clockOf(first)).toISOString(),
     where: place.where,
     requests: [...requests],
     shown: shown.map(exchange => requestOf(exchange, causes.get(exchange.n))),
@@ -122,11 +122,14 @@ function evidenceOf({ n, at }: Seen, cause: Seen): string {
   return `request ${n} came ${seconds} s after request ${cause.n}, which got ${cause.status} with ${wait}`
 }
 
-function requestOf(
-  { n, at, method, url, status, headers, traceId }: Seen,
-  tooEarlyAfter: number | null = null,
-): ShownRequest {
+function requestOf(exchange: Seen, tooEarlyAfter: number | null = null): ShownRequest {
+  const { n, method, url, status, headers, traceId } = exchange
   const retryAfter = headers['retry-after'] ?? null
-  const iso = new Date(at).toISOString()
+  const iso = new Date(clockOf(exchange)).toISOString()
   return { n, iso, method, url, status, retryAfter, tooEarlyAfter, traceId }
+}
+
+/** The time of the clock, without what clients have really waited. */
+function clockOf({ at, lag }: Beginning): number {
+  return at - (lag?.at ?? 0)
 }

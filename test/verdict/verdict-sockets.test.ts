@@ -56,8 +56,62 @@ test('verdict - over sockets: requests in flight together of which one is reject
   }
 })
 
-async function get(url: string, headers: Record<string, string> = {}): Promise<void> {
-  await (await fetch(`${url}/pets`, { headers: { ...FREE, ...headers } })).text()
+test('verdict - over sockets: a client that really waits is polite on a frozen clock, and in no other way', async t => {
+  let real = 0
+  t.mock.method(performance, 'now', () => real)
+  for (const [rejection, pauses, found] of [
+    [{ status: 429, retryAfter: 3 }, [3], []],
+    [{ status: 429, retryAfter: 3 }, [1, 1, 1], []],
+    [{ status: 429, retryAfter: 3 }, [2.8], ['retry-after.early']],
+    [{ status: 503, retryAfter: { date: 3 } }, [3], []],
+    [{ status: 503, retryAfter: null, times: 4 }, [1, 2, 4, 8], []],
+    [{ status: 503, retryAfter: null, times: 4 }, [1, 1, 1, 1], ['backoff.constant']],
+  ] as const) {
+    await using double = createTestDouble()
+    const { url } = await double.listen()
+    double.faults.arm({ kind: 'status', ...rejection })
+    await get(url)
+    for (const [at, pause] of pauses.entries()) {
+      real += pause * 1_000
+      const isOther = rejection.status === 429 && at < pauses.length - 1
+      await get(url, {}, isOther ? 'pets?limit=1' : 'pets')
+    }
+    assert.deepEqual(rules(double), found, JSON.stringify([rejection, pauses]))
+    const iso = double.report().findings[0]?.iso
+    assert.equal(iso ?? '2030-01-01T00:00:00.000Z', '2030-01-01T00:00:00.000Z')
+  }
+  await using double = createTestDouble()
+  double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
+  await double.fetch('pets', { headers: FREE })
+  real += 60_000
+  await double.fetch('pets', { headers: FREE })
+  assert.deepEqual(rules(double), ['retry-after.early'], 'in process')
+})
+
+test('verdict ban.risked - over sockets: rejections after a real wait on a frozen clock', async t => {
+  let real = 0
+  t.mock.method(performance, 'now', () => real)
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  for (let count = 0; count < 60; count++) await get(url)
+  for (let count = 0; count < 31; count++) {
+    await get(url)
+    real += 3_000
+  }
+  const [finding] = double.report().findings
+  const until = '2030-01-01T00:05:00.000Z'
+  assert.match(
+    finding?.seen ?? '',
+    new RegExp(`the 31 rejections of .* banned the key until ${until}`),
+  )
+})
+
+async function get(
+  url: string,
+  headers: Record<string, string> = {},
+  path = 'pets',
+): Promise<void> {
+  await (await fetch(`${url}/${path}`, { headers: { ...FREE, ...headers } })).text()
 }
 
 async function getWith(agent: HttpAgent, url: string): Promise<void> {

@@ -56,6 +56,13 @@ export const exchangeSchema = z.object({
 export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
   /** The stack of the call that sent it. Not enumerable: exchanges are the same with and without it. */
   readonly stack?: Error | undefined
+  /** How far real time was ahead of the clock, in ms, where it counts. Not enumerable either. */
+  readonly lag?: Lag | undefined
+}
+
+export interface Lag {
+  readonly at: number
+  readonly answeredAt: number
 }
 
 /** An exchange as it was, credentials included. It never leaves the process. */
@@ -63,12 +70,13 @@ export interface Recorded extends Captured, SenderSeen {
   request: ReadRequest
   readonly n: number
   readonly at: number
+  readonly lag: number
   readonly operation: Operation | undefined
   /** The id of the key. */
   readonly keyId: string | undefined
   fault: FaultKind | null
   /** Undefined while there is none, and when there never was one. */
-  answer: { readonly at: number; readonly response: ApiResponse } | undefined
+  answer: { readonly at: number; readonly lag: number; readonly response: ApiResponse } | undefined
 }
 
 /**
@@ -124,6 +132,8 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     overlap: recorded.overlap,
   }
   const { stack } = request
+  const lag: Lag = { at: recorded.lag, answeredAt: answer?.lag ?? recorded.lag }
+  if (lag.answeredAt > 0) Object.defineProperty(outline, 'lag', { value: lag })
   return stack ? Object.defineProperty(outline, 'stack', { value: stack }) : outline
 }
 

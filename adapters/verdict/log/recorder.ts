@@ -15,6 +15,8 @@ export interface RecorderOptions {
   /** How many characters of headers and bodies it keeps at most. */
   readonly characters: number
   readonly clock: Clock
+  /** Real time in ms, where the clock may stand still while clients wait. */
+  readonly realTime?: Clock
   /** The valid API keys, which are redacted: the same value as long as they are the same. */
   readonly keys: () => Keys
   /** Whether the store knows the parameter `after`. */
@@ -79,13 +81,15 @@ export type OpenExchange = ReturnType<Recorder['begin']>
 
 /** The last exchanges with a service, in the order of arrival. */
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
-  const { capacity, characters, clock, keys, pagination, origin, callers, onOverflow } = options
+  const { capacity, characters, clock, realTime, keys, pagination, origin, callers, onOverflow } =
+    options
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, characters, begin })
   for (const plain of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
     log.add(plain, plain.size)
   }
+  const lag = realTime ? lagOf(clock, realTime) : () => 0
   let taken = received
   let ended: Recorded[] = []
 
@@ -98,6 +102,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       const recorded: Recorded = {
         n: log.last() + 1,
         at: clock(),
+        lag: lag(request),
         request: ownCopy(request),
         // Of this moment: a key may be revoked before its response is here.
         keys: keys(),
@@ -129,7 +134,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         /** Records the response. */
         end(response: ApiResponse): void {
           callers.leave(caller, connection)
-          if (recorded.fault !== 'hang') recorded.answer = { at: clock(), response }
+          if (recorded.fault !== 'hang')
+            recorded.answer = { at: clock(), lag: lag(request), response }
           ended.push(recorded)
           if (recorded.answer) log.grow(recorded.n, sizeOf(response.headers, response.body))
           passOnDropped()
@@ -182,6 +188,31 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     const plain = frozen(exchangeOf(item.recorded, pagination))
     if (item.recorded.answer) item.plain = plain
     return plain
+  }
+}
+
+/** A clock that is read a little later than real time is not behind it. In ms. */
+const LEAST_LAG = 100
+
+/**
+ * Between two requests over sockets, the longer pause counts: that of the clock, or of real time.
+ *
+ * @returns how far real time has come ahead, in ms
+ */
+function lagOf(clock: Clock, realTime: Clock): (request: ReadRequest) => number {
+  let last: { readonly own: number; readonly real: number } | undefined
+  let lag = 0
+  return ({ headers: { host } }) => {
+    // Calls of this process wait by the clock.
+    if (host === undefined) return lag
+    const [own, real] = [clock(), realTime()]
+    last ??= { own, real }
+    const ahead = real - last.real - Math.max(0, own - last.own)
+    if (ahead < 0 || ahead >= LEAST_LAG) {
+      last = { own, real }
+      lag += Math.max(0, ahead)
+    }
+    return lag
   }
 }
 

@@ -37,8 +37,8 @@ export function createBans() {
   return {
     /** The violation when this request got the key banned. */
     see(exchange: Seen): Violation | undefined {
-      const { at, code, fault } = exchange
-      const decidedIn = Math.floor(endOf(exchange) / MINUTE)
+      const { at, code, fault, lag } = exchange
+      const decidedIn = Math.floor((endOf(exchange) - lag.answeredAt) / MINUTE)
       if (decidedIn !== minute) {
         minute = decidedIn
         rejections = 0
@@ -55,7 +55,7 @@ export function createBans() {
       if (isMet) met = { exchange, until: resetOf(exchange) ?? at }
       if (!isBan || isMet || at < Math.max(until, met?.until ?? until)) return undefined
       until = resetOf(exchange) ?? at
-      const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until).toISOString()}`
+      const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until - lag.answeredAt).toISOString()}`
       return { rule: 'ban.risked', seen, exchanges: shown }
     },
     lasts: (at: number) => at < until,

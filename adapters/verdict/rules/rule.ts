@@ -22,6 +22,8 @@ type NotKept = 'path' | 'query' | 'requestHeaders' | 'requestBody' | 'body'
 
 /** What the rules know of an exchange. Names of headers are in lower case. */
 export interface Seen extends Omit<Exchange, NotKept> {
+  /** Part of `at` and `answeredAt`: clients that really wait on a clock that stands still. */
+  readonly lag: NonNullable<Exchange['lag']>
   /** Whether it is a call of the double's own `fetch`: all of those come from this process. */
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
@@ -57,7 +59,7 @@ export interface Pair {
 }
 
 /** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
-export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'>
+export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pick<Seen, 'lag'>>
 
 /** Makes a violation less certain where less is known of the service: the same, or a note. */
 export type Doubt = (violation: Violation) => Violation
@@ -103,16 +105,16 @@ export function exhaustedUntil(exchange: Seen): number | undefined {
 }
 
 /** Retry-After as ms since the epoch; undefined where it is neither seconds nor an HTTP-date. */
-export function retryAfterOf({ headers, answeredAt }: Seen): number | undefined {
+export function retryAfterOf({ headers, answeredAt, lag }: Seen): number | undefined {
   if (answeredAt === null) return undefined
-  const until = retryInstant(headers['retry-after'], answeredAt)
-  return until === undefined ? undefined : Math.min(until, LATEST)
+  const until = retryInstant(headers['retry-after'], answeredAt - lag.answeredAt)
+  return until === undefined ? undefined : Math.min(until + lag.answeredAt, LATEST)
 }
 
 /** X-RateLimit-Reset as ms since the epoch; undefined where it is not a Unix time. */
-export function resetOf({ headers }: Seen): number | undefined {
+export function resetOf({ headers, lag }: Seen): number | undefined {
   const text = headers['x-ratelimit-reset'] ?? ''
-  return /^\d+$/.test(text) ? Math.min(Number(text) * 1000, LATEST) : undefined
+  return /^\d+$/.test(text) ? Math.min(Number(text) * 1000 + lag.answeredAt, LATEST) : undefined
 }
 
 /** Whether the response says that nothing is left for now. */

@@ -98,7 +98,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   function meetBan(ban: Violation, exchange: Seen): readonly Violation[] {
     const all = [...waits.values()].flat()
     for (const wait of all) wait.extend(resetOf(exchange) ?? exchange.at)
-    isToBlame = isFinding(doubt(ban))
+    isToBlame = doubt(ban).isLikely !== true
     if (!isToBlame) return []
     waits.clear()
     return all.filter(wait => wait.hasEnded(exchange.at)).flatMap(wait => judge(wait, true))
@@ -168,10 +168,6 @@ function areMoreThan(clients: number, early: readonly Early[]) {
 function ruleOf(repeated: readonly Early[]): string {
   const hasHeader = repeated.some(({ after }) => retryAfterOf(after) !== undefined)
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
-}
-
-function isFinding(violation: Violation | undefined): boolean {
-  return violation !== undefined && violation.isLikely !== true
 }
 
 function found(pairs: readonly Pair[], rule: string, isLikely = false): readonly Violation[] {
