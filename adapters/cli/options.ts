@@ -207,7 +207,7 @@ export const STORE = {
   seed: option(
     text,
     'file.json|edge',
-    'animals for an empty store: an array of NewPet (demo data)',
+    'animals for an empty store: an array of NewPet (demo data; none for a file or database with --keys)',
   ),
   empty: toggle('start without the demo animals', { excludes: ['seed'] }),
   keys: option(

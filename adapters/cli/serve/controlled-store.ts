@@ -60,8 +60,7 @@ export async function openControlled(
       control: true,
       worlds: () => viewsOf(worlds, isLimited),
     },
-    animals: pets.pets.length,
-    source,
+    fill: async () => ({ animals: pets.pets.length, source }),
     store: 'memory:',
     limits: 'memory:',
   }

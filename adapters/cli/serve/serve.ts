@@ -22,6 +22,7 @@ import {
   controlToken,
   digests,
   type Environment,
+  type Filled,
   isControlled,
   openEnvironment,
   readApiKeys,
@@ -107,12 +108,12 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   const staging =
     stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
   const production = await open(settings, 'port', settings.port, staging?.server.url)
-  const { environment } = production
+  const { environment, animals, source } = production
   const { url: baseUrl, origin } = production.server
   if (watching) {
     watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
   }
-  const { store, limits, animals, source } = environment
+  const { store, limits } = environment
   const ready: Ready = {
     baseUrl,
     origin,
@@ -159,14 +160,14 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     // The double first: a request that waits on a frozen clock would never be answered.
     const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
     stops.push(stop, async () => environment.double?.close())
-    return { server, environment }
+    return { server, environment, ...(await environment.fill()) }
   }
 }
 
 /** How long a proxy may still use an idle connection, in ms. */
 const GRACE = 1_000
 
-interface Opened {
+interface Opened extends Filled {
   readonly server: HttpServer
   readonly environment: Environment
 }

@@ -10,7 +10,7 @@ import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
 import type { TestDouble } from '../../test-double/index.js'
 import { UsageError } from '../errors.js'
-import { fileOf, openLimits, openStorage } from '../open-stores.js'
+import { openLimits, openStorage } from '../open-stores.js'
 import type { ServeSettings, StoreSettings } from '../options.js'
 import type { Stops } from '../shutdown.js'
 import { demoAnimals } from './demo-animals.js'
@@ -24,9 +24,8 @@ export interface Environment {
   readonly clock: Clock
   /** What the console shows besides requests. */
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
-  readonly animals: number
-  /** Where the animals come from, in words. */
-  readonly source: string
+  /** Stores the initial animals if there is none. A durable store keeps them, so it waits for the port. */
+  fill(): Promise<Filled>
   /** The backends as they may be shown: without user and password. */
   readonly store: string
   readonly limits: string
@@ -35,6 +34,12 @@ export interface Environment {
   reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
+}
+
+export interface Filled {
+  readonly animals: number
+  /** Where the animals come from, in words. */
+  readonly source: string
 }
 
 /** The animals that an empty store starts with. */
@@ -71,16 +76,13 @@ export async function openEnvironment(
       return true
     },
   )
-  const isDatabase = settings.store !== 'memory:' && fileOf(settings.store)?.kind !== 'json'
-  // A database is permanent, and the API cannot delete animals: demo data only with demo keys.
-  const startsEmpty = empty || (isDatabase && settings.keys !== undefined)
+  // A durable store is permanent, and the API cannot delete animals: demo data only with demo keys.
+  const startsEmpty = empty || (settings.store !== 'memory:' && settings.keys !== undefined)
   const initial = await readInitial({ seed, empty: startsEmpty })
-  const isSeeded = await opened.seed(initial.pets)
-  const animals = await opened.count()
-  const stored = seed === undefined ? 'as stored' : `as stored; --seed ${seed} is ignored`
-  if (!isSeeded && seed !== undefined) {
-    notes.say('seed.ignored', `${opened.name} holds ${animals} animals, ${stored}`)
-  }
+  let filled = () => {}
+  const filling = new Promise<void>(resolve => {
+    filled = resolve
+  })
   const rateLimits = limits?.rateLimits ?? memoryRateLimits()
   const store = createStore({
     ...(await storeOptions(settings)),
@@ -94,15 +96,14 @@ export async function openEnvironment(
   let known = keys
   let valid: KeyMap = new Map(Object.entries(keys))
   return {
-    handler: withDelay(store, settings.delay),
+    handler: withDelay(waitFor(filling, store), settings.delay),
     clock: Date.now,
     console: {
       apiKeys: () => known,
       animals: { list: storage.list, create: store.createPet },
       ...(rateLimit !== false && { usage: rateLimits.inspect }),
     },
-    animals,
-    source: isSeeded ? initial.source : stored,
+    fill: () => fill().finally(filled),
     store: opened.name,
     limits: limits?.name ?? 'memory:',
     health,
@@ -126,6 +127,15 @@ export async function openEnvironment(
       valid = keys
       known = next
     },
+  }
+  async function fill(): Promise<Filled> {
+    const isSeeded = await opened.seed(initial.pets)
+    const animals = await opened.count()
+    if (isSeeded) return { animals, source: initial.source }
+    if (seed === undefined) return { animals, source: 'as stored' }
+    const stored = `as stored; --seed ${seed} is ignored`
+    notes.say('seed.ignored', `${opened.name} holds ${animals} animals, ${stored}`)
+    return { animals, source: stored }
   }
 }
 
@@ -180,6 +190,18 @@ export async function storeOptions(settings: StoreSettings) {
     idempotency: idempotency === undefined ? null : { ttlMs: idempotency },
     ...(await digests(settings)),
   }
+}
+
+/** Handles requests once a promise has resolved. */
+function waitFor(ready: Promise<void>, handler: ApiHandler): ApiHandler {
+  let handle: ApiHandler['handle'] = async request => {
+    await ready
+    return handler.handle(request)
+  }
+  ready.then(() => {
+    handle = handler.handle
+  })
+  return { ...handler, handle: request => handle(request) }
 }
 
 function withDelay(handler: ApiHandler, ms: number): ApiHandler {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { runInThread } from '../../support/command.js'
@@ -94,6 +95,31 @@ test('json file - check and copy fail for a document that does not match its che
   })
   assert.equal((await runInThread(['copy', path, target])).code, 0)
   assert.match(fs.readFileSync(target, 'utf8'), /"Max".*\n.*"Tom"/)
+})
+
+test('json file - demo animals are stored with the demo keys only, and once the server listens', async t => {
+  const path = join(folder(), 'pets.json')
+  const keys = join(folder(), 'keys.json')
+  fs.writeFileSync(keys, '{"secret":{"id":"web","plan":"pro"}}')
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.after(() => taken.close())
+  const port = String((taken.address() as AddressInfo).port)
+  for (const words of [[], ['--seed', 'edge']]) {
+    const { code, stderr } = await runInThread(['serve', ...SERVE, path, '--port', port, ...words])
+    assert.deepEqual([code, fs.readFileSync(path, 'utf8')], [1, EMPTY])
+    assert.match(stderr, /is taken/)
+  }
+  for (const [words, animals] of [
+    [['--keys', keys], 0],
+    [[], 41],
+    [['--keys', keys], 41],
+  ] as const) {
+    const server = await served(t, [...SERVE, path, ...words])
+    assert.equal(server.ready.animals, animals)
+    await server.stop()
+    assert.equal(fs.readFileSync(path, 'utf8').match(/"name"/g)?.length ?? 0, animals)
+  }
 })
 
 test('json file - a server whose document is moved is not ready, answers creates with 503, and says why once', async t => {
