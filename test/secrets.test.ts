@@ -146,7 +146,7 @@ test('secrets - nothing that is logged, listed, archived or recorded contains a 
 
 test('secrets - no report of judge contains a key, wherever the client put it', async () => {
   const double = createTestDouble({ apiKeys: API_KEYS, baseUrl: 'https://store.test/v1' })
-  const watched = judge(double.fetch, { baseUrl: double.baseUrl, clock: () => T0 })
+  const watched = judge({ fetch: double.fetch, baseUrl: double.baseUrl, clock: () => T0 })
   const paths = [`pets?unknown=${SECRET}`, `pets?${SECRET}=1`, SECRET, `pets/1?key=${SECRET}`]
   for (const authorization of [`Bearer ${SECRET}`, `Bearer ${SECRET}x`, SECRET]) {
     for (const path of paths) {

@@ -17,7 +17,6 @@ const BROWSER = {
     skipLibCheck: false,
     noEmit: true,
   },
-  files: ['program.ts'],
 }
 
 const USES = `
@@ -56,7 +55,7 @@ test('types - a browser project without the types of Node compiles, but for mist
   const places = [...found.matchAll(/^(\S+)\((\d+),\d+\): error/gm)]
   assert.deepEqual(
     places.map(([, file, line]) =>
-      file?.endsWith('program.ts') ? MISTAKES[Number(line) - first] : file,
+      file?.endsWith('program0.ts') ? MISTAKES[Number(line) - first] : file,
     ),
     MISTAKES,
     found,
@@ -71,7 +70,7 @@ import { CHECKS, verify } from 'animal-adoption-store/verify'
 import { createTestDouble, explore, runSchedule } from 'animal-adoption-store/test-double'
 
 const double = createTestDouble()
-const watched = judge(fetch, { baseUrl: double.baseUrl })
+const watched = judge({ baseUrl: double.baseUrl })
 const verified = await verify({ baseUrl: double.baseUrl, apiKey: 'a' })
 const explored = await explore(() => {})
 const run = await runSchedule('', () => {})
@@ -89,18 +88,66 @@ const { double, difference } = await (await doubles.openRecording('')).replay({ 
 export const used = [double.requests(), difference?.step]
 // @ts-expect-error: a schedule is run
 doubles.replay`,
+  '`fetch` is an option with the type of the platform': `
+import { createStore } from 'animal-adoption-store'
+import { type ClientOptions, createClient } from 'animal-adoption-store/client'
+import { toFetchHandler } from 'animal-adoption-store/fetch'
+import { type JudgeOptions, judge } from 'animal-adoption-store/judge'
+import { memoryStorage } from 'animal-adoption-store/memory'
+import { createTestDouble } from 'animal-adoption-store/test-double'
+import { verify, type VerifyOptions } from 'animal-adoption-store/verify'
+
+type Platform = { readonly fetch?: typeof globalThis.fetch | undefined }
+type Same<A, B> = [A, B] extends [B, A] ? true : false
+export const same: [
+  Same<Pick<ClientOptions, 'fetch'>, Platform>,
+  Same<Pick<JudgeOptions, 'fetch'>, Platform>,
+  Same<Pick<VerifyOptions, 'fetch'>, Platform>,
+] = [true, true, true]
+const baseUrl = 'http://pets.test/v1'
+const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+const { fetch } = judge({ baseUrl, fetch: toFetchHandler(store) })
+for (const one of [fetch, createTestDouble().fetch, toFetchHandler(store), globalThis.fetch]) {
+  createClient({ baseUrl, apiKey: 'a', fetch: one })
+  await verify({ baseUrl, apiKey: 'a', fetch: one })
+}`,
+  'a hook is an option `onX` with one argument, the same for each name': `
+import type { ClientOptions } from 'animal-adoption-store/client'
+import type { ExploreOptions } from 'animal-adoption-store/test-double'
+import type { VerifyOptions } from 'animal-adoption-store/verify'
+
+type Hooks<Options> = {
+  [Name in keyof Options as Name extends \`on\${Capitalize<string>}\` ? Name : never]-?:
+    Parameters<Extract<Options[Name], (...given: never) => unknown>>
+}
+type All = Hooks<ClientOptions> & Hooks<VerifyOptions> & Hooks<ExploreOptions>
+type Single = { [Name in keyof All]: All[Name] extends readonly [infer Payload] ? Payload : never }
+declare const hooks: Single
+const { onRequest, onResult, onRetry, onRun, onWait } = hooks
+export const seen: readonly (string | number)[] = [
+  onRequest.url, onResult.result.id, onRetry.waitMs, onRun.runs, onWait.waitMs,
+]
+type Same<A, B> = [A, B] extends [B, A] ? true : false
+export const same: Same<Hooks<ClientOptions>['onWait'], Hooks<VerifyOptions>['onWait']> = true
+type Names = 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
+export const names: Same<keyof All, Names> = true`,
 }
 
-for (const [rule, program] of Object.entries(RULES)) {
-  test(`types - ${rule}`, () => assert.equal(errorsIn(program), ''))
-}
+test('types - what the API promises everywhere holds', () => {
+  const names = Object.keys(RULES)
+  const found = errorsIn(...Object.values(RULES)).replace(
+    /program(\d+)\.ts/g,
+    (_, at) => `${names[at]}: `,
+  )
+  assert.equal(found, '')
+})
 
 const SUBPATHS: Record<string, string | { default: string }> = JSON.parse(
   readFileSync(join(ROOT, 'package.json'), 'utf8'),
 ).exports
 
-/** What TypeScript says of a program in a browser project, without the types of Node. */
-function errorsIn(program: string): string {
+/** What TypeScript says of programs in a browser project, without the types of Node. */
+function errorsIn(...programs: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-types-'))
   try {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -111,8 +158,11 @@ function errorsIn(program: string): string {
       ]),
     )
     const compilerOptions = { ...BROWSER.compilerOptions, paths }
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...BROWSER, compilerOptions }))
-    writeFileSync(join(folder, 'program.ts'), program)
+    const files = programs.map((_, at) => `program${at}.ts`)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+    for (const [at, program] of programs.entries()) {
+      writeFileSync(join(folder, `program${at}.ts`), program)
+    }
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
     return spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' }).stdout
   } finally {

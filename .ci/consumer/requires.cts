@@ -9,5 +9,5 @@ const client: Client = createClient({
   apiKey: 'demo-free',
   fetch: double.fetch,
 })
-const judged: Judge = judge(double.fetch, { baseUrl: double.baseUrl })
+const judged: Judge = judge({ fetch: double.fetch, baseUrl: double.baseUrl })
 export const seen = [client, judged.report(), ApiError, double.clock.now().toFixed()]

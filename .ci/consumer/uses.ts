@@ -32,7 +32,7 @@ export const verified = async (): Promise<readonly CheckResult[]> => {
 }
 export const register = (test: typeof nodeTest) =>
   verifySuite(test, { baseUrl: server.url, apiKey: 'secret' })
-export const judged = (): JudgeReport => judge(fetch, { baseUrl: server.url }).report()
+export const judged = (): JudgeReport => judge({ fetch, baseUrl: server.url }).report()
 export const overEngines = () =>
   createStore({
     storage: postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),

@@ -94,7 +94,7 @@ export function createGate(options: ClientSettings, key: string, api: Api) {
       onRetry({ method, url, attempt, error, waitMs })
       // After a 429 the throttle waits, for all calls at once.
       if (rejection) continue
-      onWait({ reason: 'retry', until: opensAt, ms: waitMs })
+      onWait({ reason: 'retry', until: opensAt, waitMs })
       await time.until(opensAt, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal)
     }
   }

@@ -9,7 +9,7 @@ export interface Wait {
   /** In ms since the epoch. */
   readonly until: number
   /** How long that is from now. */
-  readonly ms: number
+  readonly waitMs: number
 }
 
 /** A request about to be sent. */

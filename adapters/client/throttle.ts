@@ -95,7 +95,7 @@ export function createThrottle(
       const { at, reason } = budget.next(now)
       if (at > now) {
         const isNew = setTimer(at)
-        if (isNew && reason !== 'response') onWait?.({ reason, until: at, ms: at - now })
+        if (isNew && reason !== 'response') onWait?.({ reason, until: at, waitMs: at - now })
         return
       }
       const shared = sharedKey?.isAway ? undefined : sharedKey

@@ -21,14 +21,17 @@ const FETCH_HANDLER_OPTIONS = {
 export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTIONS> {}
 
 /**
- * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it.
+ * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it. It also takes what
+ * `fetch` takes, so it is the `fetch` of clients in the same process.
  *
  * @throws OptionError naming the invalid option and its value
  */
 export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOptions) {
   check('handler', handler, isHandler)
   const { client } = settingsOf(FETCH_HANDLER_OPTIONS, options)
-  return async (request: Request, info?: unknown): Promise<Response> => {
+  return async (input: string | URL | Request, info?: unknown): Promise<Response> => {
+    const isAddress = typeof input === 'string' || input instanceof URL
+    const request = isAddress ? new Request(input, info as RequestInit) : input
     const headers: Record<string, string> = {}
     request.headers.forEach((value, name) => {
       headers[name] = value

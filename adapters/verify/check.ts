@@ -1,4 +1,5 @@
 import type { Int64 } from '../../src/lib/int64.js'
+import type { WaitReason } from '../client/hooks.js'
 import type { Credential } from './credentials.js'
 
 /** One requirement of the API, under a permanent id. */
@@ -69,7 +70,7 @@ export interface Subject extends Names {
   /** Forgets a rejection, as the spare key was used in the meantime. */
   renew(): void
   /** Resolves after this many ms. @throws CheckSkipped if that is longer than the run may wait */
-  wait(ms: number, reason: string): Promise<void>
+  wait(ms: number, reason: WaitReason): Promise<void>
   /** The server's time, as far as known, in ms since the epoch. */
   now(): number
   /** The description at `openApiUrl`, downloaded once. */

@@ -1,3 +1,4 @@
+import type { WaitReason } from '../client/hooks.js'
 import type { Time } from '../client/time.js'
 import type { ReadOptions } from './verify-options.js'
 
@@ -5,7 +6,7 @@ import type { ReadOptions } from './verify-options.js'
 export interface Deadline {
   allows(ms: number): boolean
   /** The caller has asked `allows`. */
-  wait(ms: number, reason: string): Promise<void>
+  wait(ms: number, reason: WaitReason): Promise<void>
 }
 
 export function createDeadline(time: Time, { maxWaitMs, onWait }: ReadOptions): Deadline {
@@ -15,8 +16,9 @@ export function createDeadline(time: Time, { maxWaitMs, onWait }: ReadOptions): 
     allows: ms => ms <= left,
     async wait(ms, reason) {
       left -= ms
-      onWait({ ms, reason })
-      await time.until(time.now() + ms)
+      const until = time.now() + ms
+      onWait({ reason, until, waitMs: ms })
+      await time.until(until)
     },
   }
 }

@@ -1,4 +1,5 @@
 export { OptionError } from '../../src/lib/check-options.js'
+export type { Wait, WaitReason } from '../client/hooks.js'
 export type { Check, Level, Requirement } from './check.js'
 export { CHECKS } from './checks/index.js'
 export { type VerifyReport, verify } from './verify.js'
@@ -7,6 +8,5 @@ export type {
   CheckResult,
   VerifyOptions,
   VerifyProgress,
-  VerifyWait,
 } from './verify-options.js'
 export { type TestFunction, verifySuite } from './verify-suite.js'

@@ -1,4 +1,5 @@
 import { readLimits, requestedWait } from '../client/headers.js'
+import type { WaitReason } from '../client/hooks.js'
 import type { Time } from '../client/time.js'
 import type { Reply } from './check.js'
 import type { Deadline } from './deadline.js'
@@ -49,7 +50,7 @@ export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
     async ready() {
       // Headers that are still 0 after two resets cannot be true; a check names them.
       if (remaining <= 0 && time.now() < resetAt && vainWaits < 2) {
-        await pause(resetAt, 'for the next window')
+        await pause(resetAt, 'limit')
         if (limit !== undefined && limit > 1) vainWaits++
         remaining = limit ?? Number.POSITIVE_INFINITY
       }
@@ -77,16 +78,16 @@ export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
       }
       const now = time.now()
       const wait = requestedWait(readLimits(headers), now) ?? 61_000
-      await pause(now + wait, 'as a 429 demands')
+      await pause(now + wait, 'rejected')
     },
   }
 
-  async function pause(until: number, reason: string): Promise<void> {
+  async function pause(until: number, reason: WaitReason): Promise<void> {
     const ms = until - time.now()
     if (!deadline.allows(ms)) {
       throw new VerifyError(`The ${name} is exhausted until ${instantOf(until)}; continue then`)
     }
-    await deadline.wait(ms, `${reason} (${name})`)
+    await deadline.wait(ms, reason)
   }
 }
 

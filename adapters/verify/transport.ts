@@ -91,10 +91,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     const sends = typeof body === 'object' ? new Uint8Array(body) : body
     const init = { method, headers: fields, signal, redirect: 'manual' } as const
     const given = sends === undefined ? init : { ...init, body: sends }
-    // A Request between the signal and the platform's fetch may be collected, and the signal with it.
-    const response = await (fetch
-      ? fetch(new Request(address, given))
-      : globalThis.fetch(address, given))
+    const response = await (fetch ?? globalThis.fetch)(address, given)
     const { status, headers } = response
     const content = await readBody(response.body as AsyncIterable<Uint8Array> | null, sent)
     return { sent, method, target, status, headers, body: content }

@@ -15,6 +15,7 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import type { Clock } from '../../src/ports.js'
+import type { Wait } from '../client/hooks.js'
 import type { Sleep } from '../client/index.js'
 import type { Level } from './check.js'
 
@@ -106,21 +107,17 @@ export const VERIFY_OPTIONS = {
    * Called with each result of `verify`, and how far the run has come.
    * @default none
    */
-  onResult: withDefault(
-    typed<(result: CheckResult, progress: VerifyProgress) => void>(isFunction),
-    () => {},
-  ),
+  onResult: withDefault(typed<(progress: VerifyProgress) => void>(isFunction), () => {}),
   /**
-   * Called when requests begin to wait: for how many ms, and why.
+   * Called when requests begin to wait: why, and until when.
    * @default none
    */
-  onWait: withDefault(typed<(wait: VerifyWait) => void>(isFunction), () => {}),
+  onWait: withDefault(typed<(wait: Wait) => void>(isFunction), () => {}),
   /**
-   * Takes the place of the network, such as the result of `toFetchHandler`. Checks that need a
-   * socket are then skipped.
+   * Sends the requests, and takes the place of the network: checks that need a socket are then skipped.
    * @default the platform's
    */
-  fetch: optional(typed<(request: Request) => Promise<Response>>(isFunction)),
+  fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
   /**
    * The current time, in ms since the Unix epoch.
    * @default Date.now
@@ -154,18 +151,13 @@ export interface CheckResult {
 }
 
 export interface VerifyProgress {
+  readonly result: CheckResult
   readonly checksDone: number
   readonly checkCount: number
   /** The most requests that are left, besides those with the spare key. */
   readonly requestsLeft: number
   /** The announced limit of the API key; undefined without headers. */
   readonly limit: number | undefined
-}
-
-export interface VerifyWait {
-  readonly ms: number
-  /** In words, such as `for the next window of the key`. */
-  readonly reason: string
 }
 
 export type ReadOptions = SettingsOf<typeof VERIFY_OPTIONS>

@@ -52,7 +52,8 @@ export async function verify(options: VerifyOptions): Promise<VerifyReport> {
   for (const check of checks) {
     const result = await judge(check)
     results.push(result)
-    options.onResult?.(result, {
+    options.onResult?.({
+      result,
       checksDone: results.length,
       checkCount: checks.length,
       requestsLeft: sumOfRequests(checks.slice(results.length)),

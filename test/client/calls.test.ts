@@ -61,7 +61,7 @@ test('hooks - onRequest, onWait and onRetry see every attempt and every wait', a
   const events: unknown[] = []
   const pets = client({
     onRequest: ({ method, attempt }: Sending) => events.push(`${method} ${attempt}`),
-    onWait: ({ reason, until, ms }: Wait) => events.push(`${reason} ${until - T0} ${ms}`),
+    onWait: ({ reason, until, waitMs }: Wait) => events.push(`${reason} ${until - T0} ${waitMs}`),
     onRetry: ({ attempt, error, waitMs }: Retrying) =>
       events.push(`retry after ${attempt}: ${error.name} ${waitMs}`),
   })

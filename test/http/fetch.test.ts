@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type PetStorage, type StoreOptions } from '../../src/index.js'
@@ -18,6 +19,17 @@ test('toFetchHandler - counts requests without a key by the address of the `clie
   assert.deepEqual(partitions, ['addr:192.0.2.1', 'addr:local'])
   assert.throws(() => toFetchHandler(open(), { client: '192.0.2.1' as never }), /`client`/)
 })
+
+test('toFetchHandler - is the `fetch` of a client in the same process', async () => {
+  const apiKeys = { a: { id: 'a', plan: 'pro' } } as const
+  const fetch = toFetchHandler(createStore({ storage: memoryStorage(), apiKeys }))
+  const client = createClient({ baseUrl: 'http://pets.test/v1', apiKey: 'a', fetch })
+  assert.equal((await client.createPet(REX)).id, 1)
+  const headers = { authorization: 'Bearer a' }
+  assert.equal((await fetch(new URL('http://pets.test/v1/pets'), { headers })).status, 200)
+})
+
+const REX = { name: 'Rex', categoryId: 1 }
 
 test('toFetchHandler - a request rejected by its headers leaves the body unread', async () => {
   const handler = toFetchHandler(open())

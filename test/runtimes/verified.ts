@@ -29,7 +29,8 @@ export function verifiedSuite(name: string, open: (handler: ApiHandler) => Promi
     sleep: async ms => {
       now += ms
     },
-    async fetch(request) {
+    async fetch(...given) {
+      const request = new Request(...given)
       door ??= open(store)
       const { send } = await door
       const bytes = new Uint8Array(await request.arrayBuffer())

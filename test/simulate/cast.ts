@@ -94,7 +94,7 @@ export function createCast(options: CastOptions) {
       ...{ baseUrl: BASE_URL, clients: 1, allow: ALLOWED, clock },
       ...(pagination && { pagination }),
     }
-    const judging = judge(fetch, given)
+    const judging = judge({ fetch, ...given })
     verdicts.push(() => {
       const { findings } = judging.report()
       // A call after one that gave up on a server that is down looks like its next attempt.

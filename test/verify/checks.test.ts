@@ -18,9 +18,9 @@ import {
   VerifyError,
   type VerifyOptions,
   type VerifyReport,
-  type VerifyWait,
   verify,
   verifySuite,
+  type Wait,
 } from '../../adapters/verify/index.js'
 import { reportJUnit } from '../../adapters/verify/junit.js'
 import { createStore, type Store, type StoreOptions, SUNSET } from '../../src/index.js'
@@ -141,7 +141,7 @@ test('verify - a run waits for windows, never gets a 429 or a ban, and names wha
   const rejections: string[] = []
   await using own = await openOwn({}, undefined, 'in process')
   own.store.events.on('limit.exceeded', ({ partition }) => rejections.push(partition))
-  const waits: VerifyWait[] = []
+  const waits: Wait[] = []
   const { requestCount: requests } = await verify({
     ...own.options,
     limits: false,
@@ -150,7 +150,9 @@ test('verify - a run waits for windows, never gets a 429 or a ban, and names wha
   assert.deepEqual(rejections, [])
   assert.ok(requests <= 400, `${requests} requests`)
   assert.ok(waits.length > 0 && waits.length < requests / 60, `${waits.length} waits`)
-  assert.ok(waits.every(({ ms, reason }) => ms > 0 && ms <= 61_000 && reason.includes('window')))
+  assert.ok(
+    waits.every(({ waitMs, reason }) => waitMs > 0 && waitMs <= 61_000 && reason === 'limit'),
+  )
   const { pets } = await own.storage.dump()
   assert.ok(pets.length > 20)
   for (const { name } of pets) {
@@ -166,7 +168,7 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
     apiKey: 'demo-business',
     spareApiKey: 'demo-free',
     limits: true,
-    fetch: request => double.fetch(request),
+    fetch: double.fetch,
     clock: double.clock.now,
     sleep: double.clock.sleep,
   }
@@ -193,16 +195,16 @@ test('verify - 429 that others cause are waited for, then the run ends', async (
   const server = await openFaulty({})
   const rejecting = (times: number) => {
     let count = 0
-    return async (request: Request) => {
+    return byRequest(async request => {
       if (count++ === 0 || count > times + 1) return server.fetch(request)
       return new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
-    }
+    })
   }
   const waits: number[] = []
   const options = {
     ...server,
     apiKey: MAIN_KEY,
-    onWait: ({ ms }: VerifyWait) => waits.push(ms),
+    onWait: ({ waitMs }: Wait) => waits.push(waitMs),
   }
   const { results } = await verify({ ...options, fetch: rejecting(3), only: ['list.answer'] })
   assert.equal(results[0]?.outcome, 'passed')
@@ -244,18 +246,18 @@ test('verify - a budget that lasts until tomorrow ends the run', async () => {
 test('verify - headers that always say 0 do not stop the run for long', async () => {
   await using own = await openOwn()
   const handler = toFetchHandler(own.store)
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     const response = await handler(request)
     response.headers.set('x-ratelimit-remaining', '0')
     return response
-  }
+  })
   const waits: number[] = []
   const { results } = await verify({
     ...own.options,
     limits: false,
     fetch,
     only: ['auth', 'ratelimit'],
-    onWait: ({ ms }) => waits.push(ms),
+    onWait: ({ waitMs }) => waits.push(waitMs),
   })
   assert.deepEqual(
     failedIn(results).map(({ id }) => id),
@@ -269,10 +271,10 @@ test('verify - readOnly creates nothing and sends no body', async () => {
   await own.store.createPet({ name: 'Ada', categoryId: 9, status: 'sold' })
   const methods = new Set<string>()
   const handler = toFetchHandler(own.store)
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     methods.add(request.method)
     return handler(request)
-  }
+  })
   const { results } = await verify({ ...own.options, limits: false, fetch, readOnly: true })
   assert.deepEqual([...methods].toSorted(), ['GET', 'HEAD', 'PROPFIND'])
   assert.equal((await own.store.listPets()).length, 1)
@@ -305,24 +307,24 @@ test('verify - only, skip, level and bail choose the checks', async () => {
     option: 'only',
     got: "'nonsense'",
   })
-  const broken = async (request: Request) => {
+  const broken = byRequest(async request => {
     const { pathname } = new URL(request.url)
     const isProbe = request.url.endsWith('?limit=1')
     return isProbe ? server.fetch(request) : new Response(pathname, { status: 500 })
-  }
+  })
   assert.equal((await ids({ fetch: broken, bail: true })).length, 1)
 })
 
 test('verify - a report shows what was sent, what came and what was expected, but no key', async () => {
   const server = await openFaulty({})
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     if (request.url.endsWith('?limit=1')) return server.fetch(request)
     const { authorization } = Object.fromEntries(request.headers)
     return new Response(`{"heard":"${authorization}"}`, {
       status: 202,
       headers: { location: `/${authorization?.slice(7)}` },
     })
-  }
+  })
   const options = { ...server, fetch, apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
   const { results } = await verify(options)
   const text = JSON.stringify(results)
@@ -337,13 +339,13 @@ test('verify - a report shows what was sent, what came and what was expected, bu
 test('verify - a key that the server echoes in another spelling is not shown', async () => {
   const apiKey = 's3/cr"et+12=='
   const store = createTestDouble({ apiKeys: { [apiKey]: { id: 'main', plan: 'business' } } })
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     if (request.url.endsWith('?limit=1')) return store.fetch(request)
     const escaped = JSON.stringify(apiKey).replaceAll('/', '\\/')
     const encoded = encodeURIComponent(apiKey)
     const headers = { location: `/${encoded}?${encoded.toLowerCase()}` }
     return new Response(`{"heard":${escaped}}`, { status: 202, headers })
-  }
+  })
   const options = { baseUrl: store.baseUrl, apiKey, fetch, only: ['auth.missing.list'] }
   const { results } = await verify(options)
   const came = results[0]?.failure?.came ?? ''
@@ -390,10 +392,11 @@ test('verify - a wrong or exhausted spare key is found before the run', async ()
   await assert.rejects(run(server.fetch, 'other'), {
     message: 'The server rejects the spare key with 401; is it valid there?',
   })
-  const exhausted = async (request: Request) =>
+  const exhausted = byRequest(async request =>
     request.headers.get('authorization')?.endsWith('other')
       ? new Response('{}', { status: 429 })
-      : server.fetch(request)
+      : server.fetch(request),
+  )
   await assert.rejects(run(exhausted, 'other'), {
     message: 'The spare key is exhausted or banned already; wait, or give another one',
   })
@@ -401,10 +404,11 @@ test('verify - a wrong or exhausted spare key is found before the run', async ()
 
 test('verify - what a server sends reaches no terminal as an escape sequence', async () => {
   const server = await openFaulty({})
-  const fetch = async (request: Request) =>
+  const fetch = byRequest(async request =>
     request.url.endsWith('?limit=1')
       ? server.fetch(request)
-      : new Response('\x1b[2J\u009b2J\r\nend\u202e\ufeff', { status: 202 })
+      : new Response('\x1b[2J\u009b2J\r\nend\u202e\ufeff', { status: 202 }),
+  )
   const { results } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth.exact'] })
   const came =
     '202 | content-type: text/plain;charset=UTF-8 | \\x1b[2J\\x9b2J\\r\\nend\\u{202e}\\u{feff}'
@@ -414,11 +418,11 @@ test('verify - what a server sends reaches no terminal as an escape sequence', a
 test('verify - when a server is lost, the remaining checks are skipped', async () => {
   const server = await openFaulty({})
   let isLost = false
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     isLost ||= request.url.endsWith('/pets') && request.method === 'POST'
     if (isLost) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
     return server.fetch(request)
-  }
+  })
   const { results, ok } = await verify({ ...server, fetch, apiKey: MAIN_KEY, only: ['auth'] })
   assert.equal(ok, false)
   const failed = failedIn(results)
@@ -488,10 +492,10 @@ test('verify - options are checked at construction, and never show a key', () =>
 
 test('verify - registers one test for each check with any test runner', async () => {
   const server = await openFaulty({})
-  const fetch = async (request: Request) => {
+  const fetch = byRequest(async request => {
     const response = await server.fetch(request)
     return request.method === 'HEAD' ? new Response(null, { status: 500 }) : response
-  }
+  })
   const tests = new Map<string, (context?: unknown) => Promise<void>>()
   const register: TestFunction = (name, run, timeoutMs) => {
     // Jest waits for a callback that declares a parameter.
@@ -617,4 +621,9 @@ async function openOwn(
       await (storage as { close?: () => Promise<void> }).close?.()
     },
   }
+}
+
+/** A `fetch` that is written for a Request. */
+function byRequest(answer: (request: Request) => Promise<Response>): typeof globalThis.fetch {
+  return (...given) => answer(new Request(...given))
 }

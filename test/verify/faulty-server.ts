@@ -16,7 +16,7 @@ export interface PlantedFault {
 export interface FaultyServer {
   readonly baseUrl: string
   readonly openApiUrl: string
-  readonly fetch: (request: Request) => Promise<Response>
+  readonly fetch: typeof globalThis.fetch
   readonly clock: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
@@ -61,7 +61,8 @@ export async function openFaulty({
     sleep: async ms => {
       now += ms
     },
-    async fetch(request) {
+    async fetch(...given) {
+      const request = new Request(...given)
       const { pathname, search } = new URL(request.url)
       const bytes = new Uint8Array(await request.arrayBuffer())
       const { status, headers, body } = await serve({

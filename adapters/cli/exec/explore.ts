@@ -62,7 +62,7 @@ export async function explore(
   try {
     const found = await search<CommandFailure>({
       ...{ faults, depth, schedules, jobs, run },
-      onProgress({ runs, left, failures, schedule }) {
+      onRun({ runs, left, failures, schedule }) {
         progress.show(runs, runs + left, `${failures} failed  ${schedule}`)
         if (progress.isShown || performance.now() - lastSaid < PROGRESS) return
         lastSaid = performance.now()

@@ -1,4 +1,5 @@
 import { OptionError } from '../../../src/lib/check-options.js'
+import type { WaitReason } from '../../client/hooks.js'
 import type { VerifyOptions } from '../../verify/index.js'
 import { reportJUnit } from '../../verify/junit.js'
 import { resultText, summaryText } from '../../verify/report.js'
@@ -67,18 +68,26 @@ async function verifyServer(
   return report.ok ? 0 : 1
 }
 
+const WAITS: Readonly<Record<WaitReason, string>> = {
+  banned: 'until the ban ends',
+  limit: 'for the next window',
+  others: 'for others on the key',
+  rejected: 'as a 429 demands',
+  retry: 'before the next attempt',
+}
+
 /** A bar on a terminal, one line for each wait elsewhere. */
 function callbacksOf(progress: ReturnType<typeof createProgress>, total: number, json: boolean) {
   let done = 0
   return {
-    onResult(result, { checksDone }) {
+    onResult({ result, checksDone }) {
       progress.end()
       done = checksDone
       if (!json && result.outcome === 'failed') print(resultText(result))
       progress.show(done, total)
     },
-    onWait({ ms, reason }) {
-      const wait = `waiting ${Math.ceil(ms / 1000)} s ${reason}`
+    onWait({ waitMs, reason }) {
+      const wait = `waiting ${Math.ceil(waitMs / 1000)} s ${WAITS[reason]}`
       if (progress.isShown) progress.show(done, total, wait)
       else printError(`W${wait.slice(1)}\n`)
     },

@@ -92,7 +92,7 @@ export const EXPLORE_OPTIONS = {
    *
    * @default none
    */
-  onProgress: optional(typed<(progress: Progress) => void>(isFunction)),
+  onRun: optional(typed<(progress: Progress) => void>(isFunction)),
 } satisfies Declared
 export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 

@@ -23,7 +23,7 @@ export interface SearchOptions<Failure> {
   /** How many runs there are at the same time. @default 1 */
   readonly jobs?: number
   readonly run: (schedule: Schedule) => Awaitable<Outcome<Failure>>
-  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onRun?: ((progress: Progress) => void) | undefined
   /** The order of the schedules of one size, on which the result does not depend. */
   readonly order?: ((level: readonly Candidate[]) => readonly Candidate[]) | undefined
 }
@@ -62,7 +62,7 @@ interface Passed extends Candidate {
  * twice. One that contains a schedule that has failed is left out: its failure would not be minimal.
  */
 export async function search<Failure>(options: SearchOptions<Failure>) {
-  const { faults, depth, schedules, jobs = 1, run, onProgress, order } = options
+  const { faults, depth, schedules, jobs = 1, run, onRun, order } = options
   const failures: (Candidate & { readonly failure: Failure })[] = []
   const notes: (Candidate & { readonly note: string })[] = []
   const failed = new Set<string>()
@@ -122,7 +122,7 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
     } else if (!isReached) unreached.push(candidate)
     else if (schedule.length < depth) passed.push({ ...candidate, requests })
     const text = scheduleText(schedule)
-    onProgress?.({
+    onRun?.({
       schedule: text,
       depth: schedule.length,
       runs,

@@ -27,6 +27,11 @@ export const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /**
+   * Sends the requests.
+   * @default the platform's
+   */
+  fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
+  /**
    * How many clients share a key, this one included: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */

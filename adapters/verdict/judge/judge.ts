@@ -1,4 +1,4 @@
-import { check, isBoolean, isFunction } from '../../../src/lib/check-options.js'
+import { check, isBoolean } from '../../../src/lib/check-options.js'
 import { splitTarget } from '../../http/api-request.js'
 import { verdictError } from '../annotations.js'
 import { captureStack } from '../call-site.js'
@@ -12,7 +12,7 @@ import { observeBody } from './response-body.js'
 
 /** Watches what a client sends to a service. */
 export interface Judge {
-  /** Sends through the given `fetch`, whose arguments and results it passes on. */
+  /** Sends through the option `fetch`, whose arguments and results it passes on. */
   readonly fetch: typeof globalThis.fetch
   /** What the client did wrong since the start. */
   report(): JudgeReport
@@ -32,16 +32,14 @@ export interface AssertPoliteOptions {
 /**
  * Judges a client of any server of this API by the rules of the test double.
  *
- * @param fetch sends the requests, such as `globalThis.fetch`
  * @throws OptionError naming the invalid option and its value
  */
-export function judge(fetch: typeof globalThis.fetch, options: JudgeOptions): Judge {
-  check('fetch', fetch, isFunction)
+export function judge(options: JudgeOptions): Judge {
   const settings = readJudgeOptions(options)
   const observer = createObserver(settings)
 
   return {
-    fetch: watch(fetch, settings, observer),
+    fetch: watch(settings, observer),
     report: observer.report,
     assertPolite({ notes = false } = {}) {
       check('notes', notes, isBoolean)
@@ -55,8 +53,8 @@ export function judge(fetch: typeof globalThis.fetch, options: JudgeOptions): Ju
 }
 
 function watch(
-  fetch: typeof globalThis.fetch,
-  { origin }: JudgeSettings,
+  // Kept from now on: the result may take its place.
+  { origin, fetch = globalThis.fetch }: JudgeSettings,
   observer: Observer,
 ): typeof globalThis.fetch {
   const connect = createConnections()

@@ -139,7 +139,7 @@ export const limitChecks = checksOf(
         if (wait === undefined && ban.status !== 429) throw new CheckSkipped('the ban has no end')
         expect.that(ban, wait !== undefined, 'a Retry-After that says when the ban ends')
         expect.that(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
-        await subject.wait(wait, 'until the ban ends')
+        await subject.wait(wait, 'banned')
         const reply = await ask(subject)
         expect.that(reply, reply.status === 200, `200 after Retry-After of ${retryAfter(ban)}`)
       },
@@ -197,7 +197,7 @@ function ask({ send }: Subject): Promise<Reply> {
 
 async function waitUntil(subject: Subject, instant: number): Promise<void> {
   const ms = instant - subject.now()
-  if (ms > 0) await subject.wait(ms, 'for Retry-After')
+  if (ms > 0) await subject.wait(ms, 'rejected')
 }
 
 function retryAfter({ headers }: Reply): string {

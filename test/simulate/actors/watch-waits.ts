@@ -22,12 +22,11 @@ export function watchWaits({ setting, clock, fail }: ActorContext): Hooks {
         waitMs,
       ])
     },
-    onWait({ reason, until, ms }) {
-      ensureWait((reason as string) !== 'response' && Math.abs(until - clock() - ms) <= 1, () => [
-        reason,
-        until - clock(),
-        ms,
-      ])
+    onWait({ reason, until, waitMs }) {
+      ensureWait(
+        (reason as string) !== 'response' && Math.abs(until - clock() - waitMs) <= 1,
+        () => [reason, until - clock(), waitMs],
+      )
     },
   }
 

@@ -50,8 +50,8 @@ test('explore - a request that only a fault causes gets faults, too', async () =
     if (!ok) await fetch('pets', ADA)
   }
   const faults = ['status:500', 'status:503']
-  const onProgress = ({ schedule }: { schedule: string }) => schedules.push(schedule)
-  const result = await explore(once, { faults, depth: 2, onProgress })
+  const onRun = ({ schedule }: { schedule: string }) => schedules.push(schedule)
+  const result = await explore(once, { faults, depth: 2, onRun })
   assert.deepEqual(schedules, [
     '',
     'listPets#1=status:500',

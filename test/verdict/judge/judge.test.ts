@@ -16,7 +16,11 @@ const KEY = { authorization: 'Bearer some-key-of-mine' }
 
 test('judge - a client of any server gets the verdict of the double', async () => {
   const double = createTestDouble({ baseUrl: BASE })
-  const { fetch, report, assertPolite } = judge(double.fetch, { baseUrl: BASE, clock: () => T0 })
+  const { fetch, report, assertPolite } = judge({
+    fetch: double.fetch,
+    baseUrl: BASE,
+    clock: () => T0,
+  })
   const headers = { authorization: 'Bearer demo-free' }
   await fetch(`${BASE}/pets`, { headers })
   assertPolite()
@@ -37,13 +41,13 @@ test('judge - options are checked, and never show a password', () => {
     [{ baseUrl: BASE, allow: ['depricated.called'] }, /`allow\[0\]`/],
     [{ baseUrl: BASE, retries: 3 }, /Unknown option `retries`/],
   ] as const) {
-    assert.throws(() => judge(fetch, options as unknown as JudgeOptions), { message })
+    assert.throws(() => judge({ fetch, ...options } as unknown as JudgeOptions), { message })
   }
-  assert.throws(() => judge('fetch' as never, { baseUrl: BASE }), { message: /`fetch`/ })
+  assert.throws(() => judge({ fetch: 'fetch' as never, baseUrl: BASE }), { message: /`fetch`/ })
 })
 
 test('judge - other addresses pass unjudged, and requests that are never sent are not counted', async () => {
-  const { fetch, report } = judge(answering(200), { baseUrl: BASE })
+  const { fetch, report } = judge({ fetch: answering(200), baseUrl: BASE })
   for (const url of [
     'https://store.test/v2/pets/1',
     'https://store.test/v10/pets/1',
@@ -53,7 +57,7 @@ test('judge - other addresses pass unjudged, and requests that are never sent ar
     await fetch(url, { headers: KEY })
   }
   assert.deepEqual([report().requestCount, report().findings], [0, []])
-  const real = judge(globalThis.fetch, { baseUrl: BASE })
+  const real = judge({ fetch: globalThis.fetch, baseUrl: BASE })
   const signal = AbortSignal.abort()
   await assert.rejects(real.fetch(`${BASE}/pets`, { signal }), { name: 'AbortError' })
   await assert.rejects(real.fetch('nowhere'), TypeError)
@@ -75,7 +79,7 @@ test('judge - a service that decides on nothing leaves nothing proven', async ()
     ['sends no JSON', noJson],
   ]
   for (const [behaviour, service] of services) {
-    const { fetch, report, assertPolite } = judge(service, { baseUrl: BASE })
+    const { fetch, report, assertPolite } = judge({ fetch: service, baseUrl: BASE })
     const response = fetch(`${BASE}/pets`, { headers: KEY, redirect: 'manual' })
     await response.then(got => got.text()).catch(() => {})
     assert.deepEqual(
@@ -85,13 +89,13 @@ test('judge - a service that decides on nothing leaves nothing proven', async ()
     )
     assert.throws(assertPolite, /the service decided on no request/, behaviour)
   }
-  const { assertPolite } = judge(answering(200), { baseUrl: BASE })
+  const { assertPolite } = judge({ fetch: answering(200), baseUrl: BASE })
   assert.throws(assertPolite, /no requests arrived/)
 })
 
 test('judge key.refused - a finding for a key that was never accepted, a note for one that was', async () => {
   let status = 200
-  const { fetch, report } = judge((...call) => answering(status)(...call), { baseUrl: BASE })
+  const { fetch, report } = judge({ fetch: (...call) => answering(status)(...call), baseUrl: BASE })
   const send = async (key: string, answer: number) => {
     status = answer
     await fetch(`${BASE}/pets`, { headers: { authorization: `Bearer ${key}` } })
@@ -228,7 +232,7 @@ function judged(
   test(`judge - ${finds.join() || 'nothing'} for a client that ${behaviour}`, async () => {
     let [now, n] = [T0, 0]
     const given = { baseUrl: BASE, clock: () => now, ...options }
-    const { fetch, report } = judge(async () => service(++n, now), given)
+    const { fetch, report } = judge({ fetch: async () => service(++n, now), ...given })
     for (const pause of pauses) {
       await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
       now += pause
@@ -243,7 +247,7 @@ test('judge - the text shows the evidence: the pair of requests, and what the AP
   const service = async () =>
     ++n < 3 ? rejected({ status: 503, retryAfter: 1 }) : json('{"message":"Try /v2"}', 400)
   const options = { baseUrl: BASE, clients: 1, clock: () => now }
-  const { fetch, assertPolite } = judge(service, options)
+  const { fetch, assertPolite } = judge({ fetch: service, ...options })
   for (let count = 0; count < 9; count++) {
     await (await fetch(`${BASE}/pets`, { headers: KEY })).text()
     now += 20
@@ -256,7 +260,7 @@ test('judge - the text shows the evidence: the pair of requests, and what the AP
 test('judge - a failed service is never held against its client', async () => {
   let now = T0
   const refuse: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
-  const { fetch, report } = judge(refuse, { baseUrl: BASE, clock: () => now })
+  const { fetch, report } = judge({ fetch: refuse, baseUrl: BASE, clock: () => now })
   for (const pause of [1_000, 2_000, 4_000, 8_000, 0]) {
     await fetch(`${BASE}/pets`, { headers: KEY }).catch(() => {})
     now += pause
@@ -272,7 +276,7 @@ test('judge create.repeated - also where no response came', async () => {
       if (++sent === 1) throw new TypeError('fetch failed')
       return answering(201, { location: '/v1/pets/7' })(...call)
     }
-    const { fetch, report } = judge(service, { baseUrl: BASE })
+    const { fetch, report } = judge({ fetch: service, baseUrl: BASE })
     const headers = { ...KEY, ...(key && { 'idempotency-key': key }) }
     const body = '{"name":"Ada","categoryId":1}'
     const create = () => fetch(`${BASE}/pets`, { method: 'POST', headers, body })
@@ -293,7 +297,7 @@ test('judge - a client may come at Reset, by the clock of the service or one tha
         const retryAfter = Math.ceil((end - decided) / 1_000)
         const answer = { retryAfter, reset: end / 1_000, date: dateOf(decided) }
         const options = { baseUrl: BASE, clients: 1, clock: () => now }
-        const { fetch, report } = judge(async () => rejected(answer), options)
+        const { fetch, report } = judge({ fetch: async () => rejected(answer), ...options })
         await fetch(`${BASE}/pets`, { headers: KEY })
         const agrees = Math.abs(now - Math.floor(decided / 1_000) * 1_000) <= 2_000
         now = agrees ? end : end - skew
@@ -308,7 +312,7 @@ test('judge - allow and assertPolite({ notes }) are those of the double', async 
   let status = 200
   const allow = ['deprecated.called'] as const
   const service: typeof fetch = (...call) => answering(status)(...call)
-  const { fetch, report, assertPolite } = judge(service, { baseUrl: BASE, allow })
+  const { fetch, report, assertPolite } = judge({ fetch: service, baseUrl: BASE, allow })
   await fetch(`${BASE}/pets/1`, { headers: KEY })
   assert.equal(report().findings[0]?.allowed, true)
   assertPolite({ notes: true })
@@ -321,14 +325,14 @@ test('judge - allow and assertPolite({ notes }) are those of the double', async 
 
 test('judge - `after` is unknown, unless the service has pagination', async () => {
   for (const pagination of [false, true]) {
-    const { fetch, report } = judge(answering(200), { baseUrl: BASE, pagination })
+    const { fetch, report } = judge({ fetch: answering(200), baseUrl: BASE, pagination })
     await fetch(`${BASE}/pets?after=2`, { headers: KEY })
     assert.deepEqual(rules(report().findings), pagination ? [] : ['name.unknown'])
   }
 })
 
 test('judge - reports number the keys and never show them', async () => {
-  const { fetch, report } = judge(answering(404), { baseUrl: BASE })
+  const { fetch, report } = judge({ fetch: answering(404), baseUrl: BASE })
   for (const key of ['first-key-of-mine', 'other-key-of-mine']) {
     const headers = { authorization: `Bearer ${key}` }
     for (let count = 0; count < 6; count++) await fetch(`${BASE}/${key}?x=${key}`, { headers })
@@ -344,7 +348,7 @@ test('judge retry-after.early - after the wait, the later of two equal requests 
   let now = T0
   const answers: ((response: Response) => void)[] = []
   const service: typeof fetch = () => new Promise(resolve => void answers.push(resolve))
-  const { fetch, report } = judge(service, { baseUrl: BASE, clients: 1, clock: () => now })
+  const { fetch, report } = judge({ fetch: service, baseUrl: BASE, clients: 1, clock: () => now })
   const send = async (query: string) => {
     void fetch(`${BASE}/pets${query}`, { headers: KEY })
     await new Promise(setImmediate)
@@ -378,7 +382,11 @@ test('judge - equal requests are known by their bodies, in whatever form fetch g
   ]
   for (const isEqual of [true, false]) {
     const suffix = (at: number) => (isEqual ? '' : `${at}`)
-    const { fetch, report } = judge(reading(answering(400)), { baseUrl: BASE, clock: () => T0 })
+    const { fetch, report } = judge({
+      fetch: reading(answering(400)),
+      baseUrl: BASE,
+      clock: () => T0,
+    })
     const calls = bodies.map((bodyOf, at) => {
       const body = bodyOf(`{"name":"Ada${suffix(at)}"}`)
       return { method: 'POST', headers: KEY, body, duplex: 'half' } as RequestInit
@@ -412,7 +420,7 @@ test('judge - a rejection whose body the client gives up on still counts, one th
       })
       return json(cut, 429, { 'retry-after': '30' })
     }
-    const { fetch, report } = judge(service, { baseUrl: BASE, clock: () => T0, clients: 1 })
+    const { fetch, report } = judge({ fetch: service, baseUrl: BASE, clock: () => T0, clients: 1 })
     const { signal } = isGivenUp ? patience : new AbortController()
     const response = await fetch(`${BASE}/pets`, { headers: KEY, signal })
     if (isGivenUp) patience.abort()

@@ -187,7 +187,7 @@ async function serve(t: TestContext, listener: RequestListener) {
     server.close()
   })
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-  return { baseUrl, ...judge(globalThis.fetch, { baseUrl }) }
+  return { baseUrl, ...judge({ fetch: globalThis.fetch, baseUrl }) }
 }
 
 function deferred() {
