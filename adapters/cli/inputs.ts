@@ -10,6 +10,7 @@ import { PLANS } from '../../src/limits/plans.js'
 import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
+import { numbered } from '../test-double/animals.js'
 import { UsageError } from './errors.js'
 import { readBytes } from './output-files.js'
 
@@ -23,8 +24,7 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
   const pets = list.map((item, index) => {
     const parsed = schema.safeParse(item)
     if (parsed.success) {
-      const { name, categoryId, status = 'available' } = parsed.data
-      return { id: index + 1, name, categoryId, status }
+      return { ...parsed.data, status: parsed.data.status ?? 'available' }
     }
     const unknown = parsed.error.issues.find(issue => issue.code === 'unrecognized_keys')
     const fields = Object.keys(newPetSchema.shape).join(', ')
@@ -34,7 +34,7 @@ export async function readSeed(path: string): Promise<PetSnapshot> {
     const place = `animal ${index + 1}${nameOf(item)}`
     throw new UsageError(`--seed ${path}: ${place}: ${problem}`)
   })
-  return { pets, nextId: pets.length + 1 }
+  return numbered(pets)
 }
 
 function nameOf(item: unknown): string {

@@ -13,14 +13,16 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import { type Instant, instantOf } from '../../src/lib/time.js'
-import { petSchema } from '../../src/pets/schema.js'
-import { BASE_PATH } from '../../src/pets/specification.js'
-import type { PetSnapshot, PetStorage } from '../../src/ports.js'
+import { toNewPet } from '../../src/pets/pet.js'
+import { type NewPet, petSchema } from '../../src/pets/schema.js'
+import { BASE_PATH, type PetStatus } from '../../src/pets/specification.js'
+import type { PetSnapshot } from '../../src/ports.js'
 import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
 import { isToken } from '../http/token.js'
 import { memoryStorage } from '../stores/memory.js'
 import { isOnGitHub } from '../verdict/github.js'
 import { RULES, type RuleId } from '../verdict/rules/index.js'
+import { numbered, readAnimals } from './animals.js'
 import { DEMO_KEYS } from './demo-keys.js'
 import type { Fault } from './faults/fault.js'
 import type { Beginning } from './state.js'
@@ -53,10 +55,21 @@ export const DOUBLE_OPTIONS = {
     '2030-01-01T00:00:00Z',
   ),
   /**
-   * The initial animals and the next id: `{ pets, nextId }`.
+   * The initial animals, which get the ids 1, 2, 3 …: an array of NewPet, as `seed` takes it.
    * @default none
    */
-  pets: optional(typed<PetSnapshot>(isObject)),
+  pets: optional(rule<readonly NewPet[]>('an array of animals without ids', () => true)),
+  /**
+   * Initial animals with their ids, in place of `pets`: `{ pets, nextId }`, as `snapshot()` returns it. The rest of
+   * a snapshot is for `restore`.
+   * @default none
+   */
+  snapshot: optional(
+    rule<Pick<PetSnapshot, 'pets' | 'nextId'>>(
+      '{ pets, nextId }, as snapshot() returns it; animals without ids are for `pets`',
+      isObject.accepts,
+    ),
+  ),
   /**
    * Faults armed at the start.
    * @default none
@@ -135,6 +148,7 @@ function read(given: TestDoubleOptions) {
   const {
     clock,
     pets,
+    snapshot,
     faults,
     baseUrl,
     journal,
@@ -145,16 +159,16 @@ function read(given: TestDoubleOptions) {
     callSites = isOnGitHub(),
     ...rest
   } = options
-  const initial = pets && petsOf(pets)
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const store = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
     // Every state has its own.
-    storage: checkedStorage(initial),
+    storage: memoryStorage(),
     ...rest,
   })
+  const initial = readInitial(pets, snapshot, store.defaultStatus)
   return {
     allow,
     clients,
@@ -174,23 +188,32 @@ function read(given: TestDoubleOptions) {
   }
 }
 
-/** Of a whole snapshot, only the animals count. A copy: the caller may change its own. */
-function petsOf({ pets, nextId }: PetSnapshot): PetSnapshot {
-  check('pets.pets', pets, isArray)
-  for (const [at, pet] of pets.entries()) check(`pets.pets[${at}]`, pet, isPet)
-  check('pets.nextId', nextId, isCount)
-  return { pets: pets.map(pet => ({ ...pet })), nextId }
+/** A copy: the caller may change its own. */
+function readInitial(
+  pets: readonly NewPet[] | undefined,
+  snapshot: Pick<PetSnapshot, 'pets' | 'nextId'> | undefined,
+  defaultStatus: PetStatus | null,
+): PetSnapshot | undefined {
+  if (!snapshot) {
+    const read = pets && readAnimals(pets, problem => invalid('pets', problem))
+    return read && numbered(read.map(pet => toNewPet(pet, defaultStatus)))
+  }
+  if (pets) throw invalid('snapshot', 'it cannot be combined with `pets`; give one of them')
+  check('snapshot.pets', snapshot.pets, isArray)
+  for (const [at, pet] of snapshot.pets.entries()) check(`snapshot.pets[${at}]`, pet, isPet)
+  check('snapshot.nextId', snapshot.nextId, isCount)
+  const initial = { pets: snapshot.pets.map(pet => ({ ...pet })), nextId: snapshot.nextId }
+  try {
+    memoryStorage(initial)
+  } catch (error) {
+    throw invalid('snapshot', (error as RangeError).message)
+  }
+  return initial
 }
 
-/** @throws OptionError for ids that no storage accepts */
-function checkedStorage(initial: PetSnapshot | undefined): PetStorage {
-  try {
-    return memoryStorage(initial)
-  } catch (error) {
-    const { message } = error as RangeError
-    const problem = { option: 'pets', expected: 'animals with ids that a storage accepts' }
-    throw new OptionError(problem, `Invalid \`pets\`: ${message}`)
-  }
+function invalid(option: 'pets' | 'snapshot', problem: string): OptionError {
+  const expected = option === 'pets' ? 'animals without ids' : 'animals with ids, and the next id'
+  return new OptionError({ option, expected }, `Invalid \`${option}\`: ${problem}`)
 }
 
 const isPet = rule(

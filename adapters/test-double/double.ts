@@ -11,7 +11,7 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import type { Pets } from '../../src/pets/operations.js'
-import { describeIssues, type NewPet, newPetSchema, type Pet } from '../../src/pets/schema.js'
+import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api-request.js'
 import type { ListenOptions } from '../http/listen.js'
@@ -22,6 +22,7 @@ import { withBodyRead } from '../verdict/log/read-request.js'
 import type { JournalEntry } from '../verdict/log/recorder.js'
 import { type Report, reportText } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
+import { readAnimals } from './animals.js'
 import { Clock, type VirtualClock } from './clock/clock.js'
 import { type CurrentState, createCurrentState } from './current-state.js'
 import { readDoubleOptions, type TestDoubleOptions } from './double-options.js'
@@ -224,7 +225,7 @@ export function createDouble(
     faults: faultsOf(state),
     pets: petsOf(state),
     async seed(animals) {
-      return readAnimals(animals).map((pet, at) => {
+      return readAnimals(animals, invalidRequest).map((pet, at) => {
         const stored = state().insert(pet)
         state().tell({ do: 'create', pet: animals[at] as NewPet })
         return stored
@@ -371,11 +372,3 @@ function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
 }
 
 /** @throws ApiError `invalid_request` */
-function readAnimals(animals: readonly NewPet[]): readonly NewPet[] {
-  if (!Array.isArray(animals)) throw invalidRequest('The animals must be an array.')
-  return Array.from(animals, (animal, at) => {
-    const parsed = newPetSchema.safeParse(animal)
-    if (parsed.success) return parsed.data
-    throw invalidRequest(`Animal ${at + 1}: ${describeIssues(parsed.error, animal, 'it')}`)
-  })
-}

@@ -38,7 +38,7 @@ export type Act =
   | { readonly do: 'arm'; readonly fault: Fault }
   /** With the snapshot itself, which may have been another double's. */
   | { readonly do: 'restore'; readonly snapshot: object }
-  | { readonly do: 'world'; readonly pets: PetSnapshot; readonly clock: Instant | undefined }
+  | { readonly do: 'world'; readonly snapshot: PetSnapshot; readonly clock: Instant | undefined }
 
 export interface DoubleEvent {
   readonly act: Act

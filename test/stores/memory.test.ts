@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { jsonFileStorage } from '../../adapters/stores/json-file/index.js'
 import { storageSuite } from '../../adapters/stores/kit/suite.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 
 storageSuite(test, { create: memoryStorage, idempotency: true })
+
+test('memory - an array of animals is not taken for all that a storage holds', async () => {
+  const message = 'Expected all that a storage holds: { pets: [{ id, … }], nextId }'
+  const pets = [{ name: 'Rex', categoryId: 1 }] as never
+  assert.throws(() => memoryStorage(pets), { name: 'TypeError', message })
+  await assert.rejects(jsonFileStorage('never-opened.json').seed(pets), {
+    name: 'TypeError',
+    message,
+  })
+})
 
 test('memory - rejects a snapshot with an unknown status and changes nothing', async () => {
   const storage = memoryStorage()

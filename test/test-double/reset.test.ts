@@ -36,13 +36,16 @@ test('reset - an upload that began earlier ends in the state it began in', async
 })
 
 test('reset - brings back the animals as they were given, whatever became of the given objects', async () => {
-  const ada = { id: 1, name: 'Ada', categoryId: 1 }
-  const pets = { pets: [ada], nextId: 2 }
-  const double = createTestDouble({ pets })
-  ada.name = 'Eve'
-  pets.pets.push({ id: 2, name: 'Rex', categoryId: 1 })
-  double.reset()
-  assert.deepEqual(await double.pets.listPets(), [{ id: 1, name: 'Ada', categoryId: 1 }])
+  for (const option of ['pets', 'snapshot'] as const) {
+    const ada = { name: 'Ada', categoryId: 1, status: 'sold' as string }
+    const pets: object[] = [option === 'pets' ? ada : Object.assign(ada, { id: 1 })]
+    const double = createTestDouble({ [option]: option === 'pets' ? pets : { pets, nextId: 2 } })
+    ada.name = 'Eve'
+    pets.push({ id: 2, name: 'Rex', categoryId: 1 })
+    double.reset()
+    const [only, ...others] = await double.pets.listPets()
+    assert.deepEqual([only, others], [{ ...ada, id: 1, name: 'Ada' }, []])
+  }
 })
 
 test('reset - a delayed upload that began before it is not delayed any more', async () => {

@@ -59,7 +59,11 @@ test('test double - takes only the animals of a snapshot as its initial ones', a
   await other.seed([ADA])
   await list(other)
   other.faults.arm({ kind: 'hang' })
-  const double = createTestDouble({ pets: await other.snapshot(), clock: '2031-01-01', faults: [] })
+  const double = createTestDouble({
+    snapshot: await other.snapshot(),
+    clock: '2031-01-01',
+    faults: [],
+  })
   const { pets, nextId, clock, usage, faults, journal } = await double.snapshot()
   assert.deepEqual([pets, nextId], [[{ id: 1, ...ADA, status: 'available' }], 2])
   assert.deepEqual(clock, { now: Date.UTC(2031, 0, 1), frozen: true })
@@ -67,15 +71,37 @@ test('test double - takes only the animals of a snapshot as its initial ones', a
 })
 
 test('test double - animals at the edges arrive exactly, and as often as they are stored', async () => {
-  const double = createTestDouble({ pets: EDGE_ANIMALS })
+  const double = createTestDouble({ pets: EDGE_ANIMALS, defaultStatus: null })
   const body = await (await list(double)).text()
-  assert.deepEqual(parseJson(body), EDGE_ANIMALS.pets)
-  assert.notDeepEqual(JSON.parse(body), EDGE_ANIMALS.pets)
+  const stored = EDGE_ANIMALS.map((pet, at) => ({ id: at + 1, ...pet }))
+  assert.deepEqual(parseJson(body), stored)
+  assert.notDeepEqual(JSON.parse(body), stored)
+})
+
+test('test double - begins with the same animals as option, seed and in a world', async () => {
+  const pets = [ADA, { name: 'Bo', categoryId: 2, status: 'sold' as const }]
+  const double = createTestDouble({ pets })
+  const seeded = createTestDouble()
+  assert.deepEqual(await double.pets.listPets(), await seeded.seed(pets))
+  assert.equal(
+    await double.digest(),
+    await createTestDouble({ snapshot: await double.snapshot() }).digest(),
+  )
+  for (const [given, problem] of [
+    [{ pets, nextId: 3 }, 'The animals must be an array'],
+    [[{ id: 1, ...ADA }], 'Animal 1: leave out `id`'],
+    [[ADA, { name: 'Bo' }], 'Animal 2: `categoryId` is required'],
+  ] as const) {
+    const message = new RegExp(problem)
+    const invalid = { name: 'OptionError', message: new RegExp(`^Invalid \`pets\`: ${problem}`) }
+    assert.throws(() => createTestDouble({ pets: given as never }), invalid)
+    await assert.rejects(seeded.seed(given as never), { code: 'invalid_request', message })
+  }
 })
 
 test('reset - restores the initial digest after any change', async () => {
   const double = createTestDouble({
-    pets: { pets: [{ id: 3, name: 'Bo', categoryId: 1 }], nextId: 9 },
+    snapshot: { pets: [{ id: 3, name: 'Bo', categoryId: 1 }], nextId: 9 },
   })
   const beginning = await double.digest()
   const changes: Record<string, (double: TestDouble) => unknown> = {
@@ -376,11 +402,19 @@ test('test double - names an invalid option', () => {
       ],
     ),
     [{ faults: [{ kind: 'delay' }] }, /`ms`/],
-    [{ pets: 5 }, /^Expected `pets` to be an object, got 5$/],
-    [{ pets: { pets: 5, nextId: 1 } }, /^Expected `pets\.pets` to be an array, got 5$/],
-    [{ pets: { pets: [rex] } }, /^Expected `pets\.nextId` to be an integer of at least 1/],
-    [{ pets: { pets: [rex], nextId: 1 } }, /^Invalid `pets`: .*`nextId`/],
-    [{ pets: { pets: [rex, null], nextId: 3 } }, /^Expected `pets\.pets\[1\]` to be an animal/],
+    [{ pets: 5 }, /^Invalid `pets`: The animals must be an array, such as \[{/],
+    [
+      { snapshot: [] },
+      /^Expected `snapshot` to be .*; animals without ids are for `pets`, got an ar/,
+    ],
+    [{ snapshot: { pets: 5, nextId: 1 } }, /^Expected `snapshot\.pets` to be an array, got 5$/],
+    [{ snapshot: { pets: [rex] } }, /^Expected `snapshot\.nextId` to be an integer of at least 1/],
+    [{ snapshot: { pets: [rex], nextId: 1 } }, /^Invalid `snapshot`: .*`nextId`/],
+    [
+      { snapshot: { pets: [rex, null], nextId: 3 } },
+      /^Expected `snapshot\.pets\[1\]` to be an ani/,
+    ],
+    [{ snapshot: { pets: [], nextId: 1 }, pets: [] }, /cannot be combined with `pets`/],
     [{ sunse: null }, /`sunse`/],
     [
       { apiKeys: { k: { id: 'a', plan: 'Pro' } } },

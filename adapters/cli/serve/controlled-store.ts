@@ -28,7 +28,7 @@ interface ControlledEnvironment extends Environment {
 export async function openControlled(
   settings: ControlledSettings,
   apiKeys: Keys,
-  { pets, source }: Initial,
+  { snapshot, source }: Initial,
   token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
@@ -43,14 +43,14 @@ export async function openControlled(
     control: token,
     faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
   }
-  const inWorlds = { ...options, pets: seed === undefined ? NO_ANIMALS : pets }
+  const inWorlds = { ...options, snapshot: seed === undefined ? NO_ANIMALS : snapshot }
   let worlds: ReadonlyMap<string, OpenWorld> = new Map()
   const around = (own: JudgedDouble) => {
     const handler = withControl(own, inWorlds)
     worlds = handler.worlds.open
     return handler
   }
-  const double = createDouble({ ...options, pets }, around, undefined, watch)
+  const double = createDouble({ ...options, snapshot }, around, undefined, watch)
   return {
     double,
     handler: double.handler,
@@ -60,7 +60,7 @@ export async function openControlled(
       control: true,
       worlds: () => viewsOf(worlds, isLimited),
     },
-    fill: async () => ({ animals: pets.pets.length, source }),
+    fill: async () => ({ animals: snapshot.pets.length, source }),
     store: 'memory:',
     limits: 'memory:',
   }

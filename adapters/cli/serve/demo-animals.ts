@@ -1,4 +1,5 @@
 import type { PetSnapshot } from '../../../src/ports.js'
+import { numbered } from '../../test-double/animals.js'
 
 /** By category, from 1: dogs, cats, rabbits, birds, small rodents, reptiles, horses and donkeys. */
 const NAMES = [
@@ -15,11 +16,5 @@ const STATUSES = ['available', 'sold', 'available', 'pending'] as const
 
 export function demoAnimals(): PetSnapshot {
   const animals = NAMES.flatMap((names, at) => names.map(name => ({ name, categoryId: at + 1 })))
-  const pets = animals.map(({ name, categoryId }, at) => ({
-    id: at + 1,
-    name,
-    categoryId,
-    status: STATUSES[at % STATUSES.length] ?? 'available',
-  }))
-  return { pets, nextId: pets.length + 1 }
+  return numbered(animals.map((pet, at) => ({ ...pet, status: STATUSES[at % STATUSES.length] })))
 }

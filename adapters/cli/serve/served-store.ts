@@ -6,6 +6,7 @@ import { createStore } from '../../../src/store.js'
 import { isToken } from '../../http/token.js'
 import type { ConsoleOptions } from '../../pages/console/index.js'
 import { memoryRateLimits } from '../../stores/memory.js'
+import { numbered } from '../../test-double/animals.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
 import type { TestDouble } from '../../test-double/index.js'
@@ -44,7 +45,7 @@ export interface Filled {
 
 /** The animals that an empty store starts with. */
 export interface Initial {
-  readonly pets: PetSnapshot
+  readonly snapshot: PetSnapshot
   readonly source: string
 }
 
@@ -108,7 +109,7 @@ export async function openEnvironment(
     limits: limits?.name ?? 'memory:',
     health,
     async reload({ keys, initial }) {
-      if (settings.store === 'memory:' && initial) await storage.restore(initial.pets)
+      if (settings.store === 'memory:' && initial) await storage.restore(initial.snapshot)
       if (!keys) return
       const { inSlices } = await import('../inputs.js')
       const next: Record<string, ApiKey> = Object.create(null)
@@ -129,7 +130,7 @@ export async function openEnvironment(
     },
   }
   async function fill(): Promise<Filled> {
-    const isSeeded = await opened.seed(initial.pets)
+    const isSeeded = await opened.seed(initial.snapshot)
     const animals = await opened.count()
     if (isSeeded) return { animals, source: initial.source }
     if (seed === undefined) return { animals, source: 'as stored' }
@@ -149,12 +150,12 @@ export async function readInitial({
   seed,
   empty,
 }: Pick<StoreSettings, 'seed' | 'empty'>): Promise<Initial> {
-  if (seed === 'edge') return { pets: EDGE_ANIMALS, source: 'edge cases' }
+  if (seed === 'edge') return { snapshot: numbered(EDGE_ANIMALS), source: 'edge cases' }
   if (seed !== undefined) {
-    return { pets: await (await import('../inputs.js')).readSeed(seed), source: `from ${seed}` }
+    return { snapshot: await (await import('../inputs.js')).readSeed(seed), source: `from ${seed}` }
   }
-  if (empty) return { pets: NO_ANIMALS, source: 'starts empty' }
-  return { pets: demoAnimals(), source: 'demo data' }
+  if (empty) return { snapshot: NO_ANIMALS, source: 'starts empty' }
+  return { snapshot: demoAnimals(), source: 'demo data' }
 }
 
 export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }

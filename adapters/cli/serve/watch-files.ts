@@ -66,7 +66,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   async function reloadSeed(): Promise<string> {
     const initial = await readInitial(settings)
     for (const environment of environments) await environment.reload?.({ initial })
-    return `${initial.pets.pets.length} animals`
+    return `${initial.snapshot.pets.length} animals`
   }
 }
 

@@ -3,7 +3,7 @@ import { toPet } from '../../../src/pets/pet.js'
 import { describeIssues, type NewPet, newPetSchema, type Pet } from '../../../src/pets/schema.js'
 import { type Once, onceSchema, type UsedKey } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
-import { createPetIndex } from './pet-index.js'
+import { checkShape, createPetIndex } from './pet-index.js'
 import { isStream, type Parts, type PetStream, streamOf } from './pet-stream.js'
 
 /**
@@ -30,6 +30,7 @@ export function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
 
 /** The same in parts, which are checked as they are read. @throws TypeError, RangeError */
 export function readContent(content: PetSnapshot | PetStream): PetStream {
+  checkShape(content)
   if (!isStream(content)) return streamOf(readSnapshot(content))
   const { nextId } = content
   let last = 0

@@ -1,8 +1,6 @@
 import { ApiError } from '../../../src/errors.js'
 import type { Instant } from '../../../src/lib/time.js'
-import type { NewPet } from '../../../src/pets/schema.js'
 import { BASE_PATH } from '../../../src/pets/specification.js'
-import type { PetSnapshot } from '../../../src/ports.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { StoreOptions } from '../../../src/store.js'
 import { DEMO_KEYS } from '../demo-keys.js'
@@ -21,12 +19,12 @@ export interface World {
 /** What a world begins with. */
 export interface WorldOptions {
   /** Instead of those that all worlds begin with. */
-  readonly pets?: readonly NewPet[] | undefined
+  readonly pets?: TestDoubleOptions['pets']
+  /** In place of `pets`: for a world that is replayed. */
+  readonly snapshot?: TestDoubleOptions['snapshot']
   /** Instead of `<id of the world>-<plan>` for each plan. */
   readonly keys?: StoreOptions['apiKeys'] | undefined
   readonly clock?: Instant | undefined
-  /** In place of `pets`, with their ids: for a world that is replayed. */
-  readonly begin?: PetSnapshot | undefined
 }
 
 /** A world that is open, with its keys. */
@@ -38,7 +36,6 @@ export interface OpenWorld {
 export type Worlds = ReturnType<typeof createWorlds>
 
 const MOST = 1_000
-const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 /**
  * Doubles that share one port and nothing else.
@@ -56,9 +53,8 @@ export function createWorlds(
     /** @throws ApiError 409 when there are too many, OptionError */
     async create(
       { origin, token }: { readonly origin: string; readonly token: string },
-      { pets, keys, clock, begin: given }: WorldOptions = {},
+      { pets, snapshot, keys, clock }: WorldOptions = {},
     ): Promise<World> {
-      const begin = given ?? (pets && (await petsOf(pets, options)))
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
           status: 409,
@@ -72,12 +68,13 @@ export function createWorlds(
         ...options,
         apiKeys,
         baseUrl,
-        ...(begin && { pets: begin }),
+        ...((pets ?? snapshot) && { pets, snapshot }),
         ...(clock !== undefined && { clock }),
       }
       const double = createDouble(worldOptions, undefined, { verdict, events, world: id })
       worlds.set(id, { double, apiKeys })
-      double.tell({ do: 'world', pets: worldOptions.pets ?? NO_ANIMALS, clock })
+      const begin = double.state().observe()
+      double.tell({ do: 'world', snapshot: { pets: begin.pets, nextId: begin.nextId }, clock })
       created++
       events.worlds++
       return {
@@ -104,15 +101,6 @@ export function createWorlds(
       for (const { double } of worlds.values()) double.endDelays()
     },
   }
-}
-
-/** The animals as a store creates them, so that a reset goes back to them. */
-async function petsOf(pets: readonly NewPet[], options: TestDoubleOptions): Promise<PetSnapshot> {
-  const { pets: _, ...others } = options
-  const double = createDouble(others)
-  await double.seed(pets)
-  const { pets: seeded, nextId } = await double.snapshot()
-  return { pets: seeded, nextId }
 }
 
 function keysOf(id: string): Readonly<Record<string, ApiKey>> {

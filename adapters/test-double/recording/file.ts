@@ -82,7 +82,7 @@ const stepAct = z.discriminatedUnion('do', [
   z.object({ do: z.literal('restore'), snapshot: json }),
   z.object({
     do: z.literal('world'),
-    pets: z.object({ pets: z.readonly(z.array(petSchema)), nextId: id }),
+    snapshot: z.object({ pets: z.readonly(z.array(petSchema)), nextId: id }),
     keys,
     frozen: z.boolean(),
   }),

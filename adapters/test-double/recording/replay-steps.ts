@@ -126,8 +126,8 @@ export async function takeSteps(
 
   async function take(step: Step): Promise<void> {
     if (step.do === 'world') {
-      const { pets, keys, at } = step
-      await worlds.create({ origin: '', token: '' }, { begin: pets, keys: keysOf(keys), clock: at })
+      const { snapshot, keys, at } = step
+      await worlds.create({ origin: '', token: '' }, { snapshot, keys: keysOf(keys), clock: at })
       return
     }
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double

@@ -101,7 +101,7 @@ test('explore - a 503 after a request that stores nothing is the same as one bef
 /** What the client gets, and the state it leaves behind. */
 async function faulted(path: string, init: RequestInit, when: 'before' | 'after') {
   const settings = readExploreOptions({
-    double: { pagination: true, deprecatedAt: 0, pets: { pets: [REX, BO], nextId: 3 } },
+    double: { pagination: true, deprecatedAt: 0, snapshot: { pets: [REX, BO], nextId: 3 } },
   })
   let got: unknown
   const work: Work = async ({ fetch }) => {

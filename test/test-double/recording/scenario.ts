@@ -139,7 +139,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     idempotency: fc.constantFrom(null, { ttlMs: 60_000 }),
     pagination: fc.boolean(),
     defaultStatus: fc.constantFrom(null, 'pending' as const),
-    pets: fc.constantFrom(
+    snapshot: fc.constantFrom(
       { pets: [], nextId: 1 },
       { pets: [{ id: 3, name: 'Ada', categoryId: 2n ** 62n, status: 'sold' as const }], nextId: 7 },
     ),
