@@ -5,6 +5,8 @@ import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { storageSuite } from '../adapters/stores/kit/suite.js'
+import { memoryStorage } from '../adapters/stores/memory.js'
 import { firstOutput } from './support/first-output.js'
 import { BUILD_URL, MAIN, ROOT } from './support/paths.js'
 
@@ -44,7 +46,9 @@ test('examples - the tests of the client pass', async () => {
 })
 
 test('examples - the storage keeps its contract', async () => {
-  assert.match(await passing('own-storage'), /^[#ℹ] pass 44$/m)
+  let cases = 0
+  storageSuite(() => cases++, { create: memoryStorage, reopen: async s => s, idempotency: true })
+  assert.match(await passing('own-storage'), new RegExp(`^[#ℹ] pass ${cases}$`, 'm'))
 })
 
 test('examples - the tests of the workflow pass, and leave a verdict', async () => {

@@ -32,7 +32,9 @@ export default async function* summary(source) {
     yield `\nfailed: ${name} (${file === undefined ? 'no file' : `${relative('.', file)}:${line}`})\n`
     const { cause, message } = details.error
     const said = String(cause?.message ?? cause ?? message)
-    if (!messages.has(said)) yield `${cause instanceof Error ? inspect(cause) : said}\n`
+    // Whole, an assertion shows its values a second time.
+    const shown = cause?.code === 'ERR_ASSERTION' ? cause.stack : inspect(cause)
+    if (!messages.has(said)) yield `${cause instanceof Error ? shown : said}\n`
     messages.add(said)
     for (const [from, text] of stderr) {
       if (!programOf(file).startsWith(from)) continue
