@@ -1,19 +1,31 @@
-const listeners = new WeakMap<AbortSignal, Set<() => void>>()
+interface Listening {
+  readonly callbacks: Set<() => void>
+  readonly callAll: () => void
+}
+
+const listening = new WeakMap<AbortSignal, Listening>()
 
 /**
- * Calls back when the signal aborts, until the returned function is called. A signal gets one
- * listener for any number of callbacks: an EventTarget warns of a leak at the eleventh, and
- * searches all of them to remove one.
+ * Calls back when the signal aborts, until the returned function is called. A signal has one listener
+ * for any number of callbacks, and none without: an EventTarget warns of a leak at the eleventh, and
+ * searches all of them to remove one. `AbortSignal.any` would stay with a long-lived signal for ever.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
-  const callbacks = listeners.get(signal) ?? new Set()
-  if (!listeners.has(signal)) {
-    const callAll = () => {
-      for (const one of callbacks) one()
-    }
-    signal.addEventListener('abort', callAll, { once: true })
-    listeners.set(signal, callbacks)
-  }
+  const { callbacks, callAll } = listening.get(signal) ?? listen(signal)
   callbacks.add(callback)
-  return () => void callbacks.delete(callback)
+  return () => {
+    if (!callbacks.delete(callback) || callbacks.size > 0) return
+    listening.delete(signal)
+    signal.removeEventListener('abort', callAll)
+  }
+}
+
+function listen(signal: AbortSignal): Listening {
+  const callbacks = new Set<() => void>()
+  const callAll = () => {
+    for (const one of callbacks) one()
+  }
+  signal.addEventListener('abort', callAll, { once: true })
+  listening.set(signal, { callbacks, callAll })
+  return { callbacks, callAll }
 }

@@ -95,7 +95,7 @@ export function createGate(options: ClientSettings, key: string, api: Api) {
       // After a 429 the throttle waits, for all calls at once.
       if (rejection) continue
       onWait({ reason: 'retry', until: opensAt, waitMs })
-      await time.until(opensAt, signal ? AbortSignal.any([signal, closing.signal]) : closing.signal)
+      await time.until(opensAt, signal, closing.signal)
     }
   }
 

@@ -29,20 +29,19 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
     /** In ms since the epoch. */
     now,
     at,
-    /** Resolves at the instant, or rejects with the reason of the signal. */
-    async until(instant: number, signal?: AbortSignal): Promise<void> {
-      signal?.throwIfAborted()
+    /** Resolves at the instant, or rejects with the reason of the first signal that aborts. */
+    async until(instant: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+      const given = signals.filter(signal => signal !== undefined)
+      for (const signal of given) signal.throwIfAborted()
       await new Promise<void>((resolve, reject) => {
-        const stopTimer = at(instant, () => {
-          stopListening?.()
-          resolve()
-        })
-        const stopListening =
-          signal &&
-          onAbort(signal, () => {
-            stopTimer()
-            reject(signal.reason)
-          })
+        const end = (settle: () => void) => {
+          for (const stop of stops) stop()
+          settle()
+        }
+        const stops = [
+          at(instant, () => end(resolve)),
+          ...given.map(signal => onAbort(signal, () => end(() => reject(signal.reason)))),
+        ]
       })
     },
     /**

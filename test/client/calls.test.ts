@@ -14,7 +14,7 @@ import {
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore } from '../../src/index.js'
-import { answering, createClientServer, hang, T0 } from './client-server.js'
+import { answering, createClientServer, hang, reset, T0 } from './client-server.js'
 
 const BASE = { baseUrl: 'http://store.test/v1', apiKey: 'key' }
 
@@ -54,6 +54,36 @@ test('aborting - one signal for many calls: no warning, and all leave at once', 
   await Promise.all(calls)
   process.off('warning', warn)
   assert.deepEqual(warnings, [])
+})
+
+test('aborting - no kind of call leaves a listener or memory on a signal', async () => {
+  const { signal } = new AbortController()
+  const { client, store, faults, time } = createClientServer({ perMinute: 9_999, perDay: 9_999 })
+  const pets = client({ maxRetries: 1, timeoutMs: 5_000 })
+  await store.createPet({ name: 'Rex', categoryId: 1 }, { signal })
+  const kinds: Record<string, () => Promise<unknown>> = {
+    read: () => pets.listPets({}, { signal }),
+    create: () => pets.createPet({ name: 'Rex', categoryId: 1 }, { signal }),
+    'every page': async () => {
+      for await (const _ of pets.all({}, { signal }));
+    },
+    failed: () => pets.getPet(404, { signal }).catch(() => {}),
+    'in the store': () => store.createPet({ name: 'Rex', categoryId: 1 }, { signal }),
+    ...Object.fromEntries(
+      [answering(500), answering(429, { 'retry-after': '1' }), reset, hang].map((fault, n) => [
+        `retried ${n}`,
+        () => {
+          faults.push(fault)
+          return pets.listPets({}, { signal })
+        },
+      ]),
+    ),
+  }
+  for (const [kind, call] of Object.entries(kinds)) {
+    await time.run(call())
+    assert.equal(getEventListeners(signal, 'abort').length, 0, kind)
+    assert.equal(dependentsOf(signal), 0, kind)
+  }
 })
 
 test('hooks - onRequest, onWait and onRetry see every attempt and every wait', async () => {
@@ -227,6 +257,14 @@ test('client - null and invalid call options are refused by name', async () => {
     await assert.rejects(call, { name: 'OptionError', message })
   }
 })
+
+/** How many signals follow this one: `AbortSignal.any` keeps them for as long as it lives. */
+function dependentsOf(signal: AbortSignal): number {
+  const name = Object.getOwnPropertySymbols(signal).find(
+    ({ description }) => description === 'kDependantSignals',
+  )
+  return name ? ((signal as never)[name] as Set<unknown>).size : 0
+}
 
 /** A client of a store with so many animals, every fifth of them sold. */
 async function clientOf(count: number, pagination: boolean) {

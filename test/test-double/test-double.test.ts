@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -15,6 +15,7 @@ import {
   type Snapshot,
   type TestDouble,
 } from '../../adapters/test-double/index.js'
+import { judge } from '../../adapters/verdict/judge/index.js'
 import { ApiError } from '../../src/errors.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import { OptionError } from '../../src/lib/check-options.js'
@@ -304,6 +305,22 @@ test('fetch - accepts what the global one accepts, and reaches only its base URL
     name: 'TypeError',
     message: /reaches https:\/\/api\.example\.com\/v1 only/,
   })
+})
+
+test('fetch - a call that has ended leaves no listener on its signal, nor does a judge', async () => {
+  const double = createTestDouble()
+  const { signal } = new AbortController()
+  const judged = judge({ fetch: double.fetch, baseUrl: double.baseUrl }).fetch
+  const body = toJson(ADA)
+  for (const fetch of [double.fetch, judged]) {
+    for (const init of [{}, { method: 'POST', body }, { method: 'POST', body: 'no animal' }]) {
+      const headers = { ...FREE, 'Content-Type': 'application/json' }
+      await (await fetch(`${double.baseUrl}/pets`, { ...init, headers, signal })).text()
+      assert.equal(getEventListeners(signal, 'abort').length, 0)
+    }
+  }
+  await double.clock.sleep(0, { signal })
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })
 
 test('fetch - sends and refuses the same with and without a Request', async () => {
