@@ -89,7 +89,7 @@ export function createClient(given: ClientOptions): Client {
   const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
-  const gate = createGate({ ...options, time }, `${options.baseUrl} ${apiKey}`, {
+  const gate = createGate({ ...options, time }, `${new URL(url).href} ${apiKey}`, {
     send: (request, signal) => attempt(request, signal, { ...options, time }),
     explain,
     mayRepeat: ({ method, headers }, error) =>
@@ -97,7 +97,7 @@ export function createClient(given: ClientOptions): Client {
       'Idempotency-Key' in headers ||
       (options.retryCreates && UNAVAILABLE.has(error)),
   })
-  const unanswered = createUnanswered(options.random)
+  const unanswered = createUnanswered(given.random, time.now)
 
   return {
     async createPet(input, call) {

@@ -13,9 +13,9 @@ export interface ClientSnapshot {
 /**
  * Creates by their idempotency keys, until they have ended.
  *
- * @param random from 0 up to 1
+ * @param random from 0 up to 1; without it, no mock or seed of `Math.random` decides the keys
  */
-export function createUnanswered(random: () => number) {
+export function createUnanswered(random: (() => number) | undefined, now: () => number) {
   const creates = new Set<UnansweredCreate>()
   let prefix: string | undefined
   let count = 0
@@ -24,7 +24,7 @@ export function createUnanswered(random: () => number) {
     creates: creates as ReadonlySet<UnansweredCreate>,
     /** A key that no other create has: numbered, whatever `random` returns. */
     createKey(): string {
-      prefix ??= Array.from({ length: 4 }, () => hex(random() * 2 ** 32)).join('')
+      prefix ??= Array.from(words(random, now), hex).join('')
       return `${prefix}-${++count}`
     },
     async during<T>(create: UnansweredCreate, work: Promise<T>): Promise<T> {
@@ -36,6 +36,16 @@ export function createUnanswered(random: () => number) {
       }
     },
   }
+}
+
+/** Four numbers below 2^32 that no other process has. */
+function words(random: (() => number) | undefined, now: () => number): Iterable<number> {
+  // Not `randomUUID`, which pages without TLS do not have.
+  if (!random && globalThis.crypto) return crypto.getRandomValues(new Uint32Array(4))
+  const draw = () => (random ?? Math.random)() * 2 ** 32
+  return random
+    ? [draw(), draw(), draw(), draw()]
+    : [now() / 2 ** 32, now() % 2 ** 32, draw(), draw()]
 }
 
 function hex(word: number): string {

@@ -41,6 +41,20 @@ test('idempotency - every attempt of a create has one key, every create another'
   for (const key of keys) assert.match(String(key), /^"[0-9a-f]{32}-\d+"$/)
 })
 
+test('idempotency - processes with one Math.random, as clones and mocks have it, share no key', async t => {
+  for (const crypto of [globalThis.crypto, undefined]) {
+    const { client, time, store } = createServer()
+    t.mock.method(Math, 'random', () => 0.5)
+    // Where there is no `crypto`, as in React Native, the time tells them apart.
+    t.mock.getter(globalThis, 'crypto', () => crypto)
+    for (const clock of [time.clock, () => time.clock() + 1]) {
+      await time.run(client({ random: undefined, clock }).createPet(REX))
+    }
+    assert.equal((await store.listPets()).length, 2)
+    t.mock.restoreAll()
+  }
+})
+
 test('idempotency - a key of the caller names the create in every process', async () => {
   const { client, faults, time, keys, store } = createServer()
   const idempotencyKey = 'order "7" \\ 8'
