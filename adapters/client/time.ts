@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../../src/lib/check-options.js'
+import { MINUTE } from '../../src/limits/windows-and-bans.js'
 import type { Clock } from '../../src/ports.js'
 import { onAbort } from './abort.js'
 
@@ -81,12 +81,19 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
 
   /** Calls back at the instant, unless the returned function is called before. */
   function at(instant: number, reached: () => void): () => void {
-    // Timers have no fractions of a millisecond, and would end before the instant.
-    const ms = Math.min(Math.max(0, Math.ceil(instant - now())), LONGEST_TIMER)
-    return start(ms, () => {
-      earliest = Math.max(earliest, instant)
-      reached()
-    })
+    let stop = wait()
+    return () => stop()
+
+    function wait(): () => void {
+      const from = now()
+      // Timers stand still while a laptop sleeps, and have no fractions of a millisecond.
+      const ms = Math.min(Math.max(0, Math.ceil(instant - from)), MINUTE)
+      return start(ms, () => {
+        earliest = Math.max(earliest, Math.min(instant, from + ms))
+        if (now() >= instant) reached()
+        else stop = wait()
+      })
+    }
   }
 }
 

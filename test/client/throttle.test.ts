@@ -102,6 +102,19 @@ test('throttle - asked to wait longer than maxWaitMs: fails at once, and nothing
   assert.deepEqual(await time.run(other.listPets()), [])
 })
 
+test('throttle - a computer that slept does not sleep on: the clock is read once a minute', async () => {
+  const { client, faults, time, seen } = createClientServer()
+  let asleep = 0
+  const clock = () => time.clock() + asleep
+  const pets = client({ clock, maxWaitMs: 3_600_000 })
+  faults.push(answering(429, { 'retry-after': '1800' }))
+  const call = pets.listPets()
+  await time.run(time.sleep(1_000, {}))
+  asleep = 3_600_000
+  await time.run(call)
+  assert.deepEqual(seen, ['GET 429 +0', 'GET 200 +60000'])
+})
+
 test('throttle - a ban rejects waiting and new calls until it ends, each with an error of its own', async () => {
   const { client, faults, time, seen } = createClientServer()
   const pets = client({ maxConcurrent: 2 })
