@@ -36,7 +36,11 @@ export function retryInstant(
  * week, and asctime implies GMT.
  */
 export function readHttpDate(text: string | null): number | undefined {
-  if (text === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
+  if (text === null || !HTTP_DATE.test(text)) return undefined
   const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(instant) ? undefined : instant
 }
+
+/** No other time zone: `Date.parse` would take one for hours of difference. */
+const HTTP_DATE =
+  /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)([a-z]*, [\w -]+ [\d:]+ GMT| \w{3} [ \d]\d [\d:]+ \d{4})$/

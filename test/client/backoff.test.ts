@@ -33,7 +33,8 @@ test('requestedWait - without a usable Retry-After, until the reset', () => {
 })
 
 test('requestedWait - an unreadable Retry-After alone demands a safe wait, an absent one none', () => {
-  for (const retryAfter of ['-5', '60s', 'soon', '1e3', '9'.repeat(30)]) {
+  const elsewhere = 'Tue, 01 Jan 2030 00:01:40 +0500'
+  for (const retryAfter of ['-5', '60s', 'soon', '1e3', '9'.repeat(30), elsewhere]) {
     assert.equal(wait({ retryAfter, sentAt: T0 }), 61_000, retryAfter)
   }
   assert.equal(wait({ retryAfter: null, sentAt: T0 }), undefined)

@@ -20,6 +20,11 @@ test('Retry-After - seconds and the three forms of an HTTP-date, and nothing els
   for (const text of ['', ' ', '-1', '+1', '1.5', '1e3', '0x10', '10, 20', 'soon', '2030-01-01']) {
     assert.equal(retryInstant(text, T0), undefined, text)
   }
+  for (const zone of ['-0500', '-0500 GMT', 'GMT-0500', '+0100', 'EST', 'UTC', '']) {
+    const text = `Tue, 01 Jan 2030 00:00:10 ${zone}`.trim()
+    assert.equal(retryInstant(text, T0), undefined, text)
+    assert.equal(readRetryAfterLeniently(text), undefined, text)
+  }
   assert.deepEqual([retryInstant(null, T0), retryInstant(undefined, T0)], [undefined, undefined])
 })
 
