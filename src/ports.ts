@@ -1,5 +1,5 @@
 import type { Awaitable } from './lib/async.js'
-import type { Policy } from './limits/plans.js'
+import type { Limits } from './limits/plans.js'
 import type { Decision, Usage } from './limits/windows-and-bans.js'
 import type { NewPet, Pet } from './pets/schema.js'
 import type { PetStatus } from './pets/specification.js'
@@ -75,7 +75,7 @@ export interface PetStorage {
 /** Where usage is counted: one atomic operation, never get and set. */
 export interface RateLimitStore {
   /** Applies `decide` to the usage of one partition and stores the result. */
-  consume(partition: string, policy: Policy, now: number): Awaitable<Decision>
+  consume(partition: string, limits: Limits, now: number): Awaitable<Decision>
   /** The usage of a partition, without counting; undefined when there is none. */
   inspect(partition: string): Awaitable<Usage | undefined>
   /** Forgets one partition and its ban, or all of them. */

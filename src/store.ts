@@ -21,9 +21,9 @@ import {
   withDefault,
 } from './lib/check-options.js'
 import { type Timer, withCircuitBreaker } from './limits/fallback.js'
-import { countsHere, memoryRateLimits } from './limits/memory-rate-limits.js'
+import { countsHere, memoryRateLimitStore } from './limits/memory-rate-limits.js'
 import { RATE_LIMIT_MODE } from './limits/mode.js'
-import { checkPolicy, PLANS, type PlanTable, type Policy } from './limits/plans.js'
+import { checkLimits, type Limits, PLANS, type PlanTable } from './limits/plans.js'
 import { createPetOperations, type Idempotency, type Pets, type Signal } from './pets/operations.js'
 import { checkListPetsQuery } from './pets/query.js'
 import type { NewPet, Pet } from './pets/schema.js'
@@ -55,19 +55,19 @@ export const STORE_OPTIONS = {
    * `false` disables limits and their headers; `'shadow'` counts and reports like `true`, but rejects nothing.
    * @default true
    */
-  rateLimit: withDefault(RATE_LIMIT_MODE, true),
+  rateLimiting: withDefault(RATE_LIMIT_MODE, true),
   /**
    * Where usage is counted: a `RateLimitStore`.
-   * @default memoryRateLimits(), in this process
+   * @default memoryRateLimitStore(), in this process
    */
-  rateLimits: optional(
+  rateLimitStore: optional(
     hasMethods<RateLimitStore>('consume', 'inspect', 'reset', 'dump', 'restore'),
   ),
   /**
-   * How long to wait for `rateLimits`, in ms, before this process counts on its own.
+   * How long to wait for `rateLimitStore`, in ms, before this process counts on its own.
    * @default 150
    */
-  rateLimitTimeoutMs: withDefault(isTimeout, 150),
+  rateLimitStoreTimeoutMs: withDefault(isTimeout, 150),
   /**
    * Other numbers for `free`, `pro`, `business` or `anonymous`.
    * @default PLANS, from the specification
@@ -167,7 +167,12 @@ export function readStoreOptions(options: StoreOptions) {
   if (settings.idempotency !== null) checkIdempotency(settings.idempotency, settings.storage)
   const plans = readPlans(settings.plans)
   const apiKeys = createApiKeys(settings.apiKeys, plans, settings.sha256)
-  return { ...settings, plans, apiKeys, rateLimits: settings.rateLimits ?? memoryRateLimits() }
+  return {
+    ...settings,
+    plans,
+    apiKeys,
+    rateLimitStore: settings.rateLimitStore ?? memoryRateLimitStore(),
+  }
 }
 
 /** `createStore` for options that are already read. */
@@ -176,9 +181,9 @@ export function openStore(settings: StoreSettings): Store {
   const { events, emit } = createEvents()
   const gate = createGate({
     apiKeys,
-    rateLimits: settings.rateLimit ? protect(settings, emit) : undefined,
+    rateLimitStore: settings.rateLimiting ? protect(settings, emit) : undefined,
     anonymous: plans.anonymous,
-    isShadow: settings.rateLimit === 'shadow',
+    isShadow: settings.rateLimiting === 'shadow',
     emit,
   })
   const operations = createPetOperations(settings, emit)
@@ -231,7 +236,7 @@ function checkIdempotency(given: Idempotency, storage: PetStorage): void {
   )
 }
 
-const planOption = (name: keyof PlanTable) => withDefault(typed<Policy>(isObject), PLANS[name])
+const planOption = (name: keyof PlanTable) => withDefault(typed<Limits>(isObject), PLANS[name])
 const PLAN_OPTIONS = {
   free: planOption('free'),
   pro: planOption('pro'),
@@ -241,16 +246,16 @@ const PLAN_OPTIONS = {
 
 function readPlans(given: Partial<PlanTable>): PlanTable {
   const plans = settingsOf(PLAN_OPTIONS, given, 'plans.')
-  for (const [name, policy] of Object.entries(plans)) checkPolicy(`plans.${name}`, policy)
+  for (const [name, limits] of Object.entries(plans)) checkLimits(`plans.${name}`, limits)
   return plans
 }
 
 /** Counts kept in this process need no protection; any other store has this one. */
-function protect({ rateLimits, rateLimitTimeoutMs }: StoreSettings, emit: Emit) {
-  if (countsHere(rateLimits)) return rateLimits
+function protect({ rateLimitStore, rateLimitStoreTimeoutMs }: StoreSettings, emit: Emit) {
+  if (countsHere(rateLimitStore)) return rateLimitStore
   return withCircuitBreaker({
-    rateLimits,
-    timeoutMs: rateLimitTimeoutMs,
+    rateLimitStore,
+    timeoutMs: rateLimitStoreTimeoutMs,
     timer: startTimer,
     onFailure: error => emit('ratelimit.degraded', { error }),
     onRecovery: () => emit('ratelimit.recovered', {}),

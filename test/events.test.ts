@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import { memoryRateLimits, memoryStorage } from '../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../adapters/stores/memory.js'
 import { createStore, type Store, type StoreEvents } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
 import { DOORS, type Reply } from './support/doors.js'
@@ -58,8 +58,8 @@ test('events - storage.failed says which operation failed and why, and the respo
 
 test('events - ratelimit.degraded carries the error of the rate limit store', async () => {
   const error = new Error('down')
-  const rateLimits = { ...memoryRateLimits(), consume: () => Promise.reject(error) }
-  const store = open({ rateLimits })
+  const rateLimitStore = { ...memoryRateLimitStore(), consume: () => Promise.reject(error) }
+  const store = open({ rateLimitStore })
   const seen = record(store)
   await send(store, 'GET')
   assert.deepEqual(seen, [['ratelimit.degraded', { error }]])

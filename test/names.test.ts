@@ -21,6 +21,19 @@ test('names - an API key is apiKey, its id keyId, and nothing is just a key', ()
   )
 })
 
+test('names - what belongs to rate limits has one word and one type each', () => {
+  const types: Readonly<Record<string, RegExp>> = {
+    rateLimit: /^RateLimit( \| undefined)?$/,
+    rateLimiting: /^(RateLimitMode|boolean \| "shadow"|"shadow" \| boolean)( \| undefined)?$/,
+    rateLimitStore: /^RateLimitStore( \| undefined)?$/,
+    limits: /^(Limits( \| undefined)?|undefined|\{ readonly perMinute: .*)$/,
+  }
+  for (const { name, path, type } of names) {
+    assert.doesNotMatch(name, /^(rateLimits|policy|policies)$/, path)
+    if (types[name]) assert.match(type, types[name], path)
+  }
+})
+
 test('names - every variable in a page or a help text is that of a flag', () => {
   const flags = Object.values<Command>(COMMANDS).flatMap(({ groups = {} }) =>
     Object.values(groups).flatMap(options => Object.keys(options).map(flagOf)),

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { withRequestLog } from '../adapters/cli/serve/request-log.js'
 import { withConsole } from '../adapters/pages/console/index.js'
 import { jsonFileStorage } from '../adapters/stores/json-file/index.js'
-import { memoryRateLimits } from '../adapters/stores/memory.js'
+import { memoryRateLimitStore } from '../adapters/stores/memory.js'
 import { createTestDouble } from '../adapters/test-double/index.js'
 import { judge } from '../adapters/verdict/judge/index.js'
 import { judgeText } from '../adapters/verdict/judge/report.js'
@@ -27,17 +27,17 @@ const EVENTS: (keyof StoreEvents)[] = [
 test('secrets - no event, log line, response, error, counter or file contains a key', async t => {
   const folder = temporaryFolder(t)
   await using storage = jsonFileStorage(join(folder, 'pets.json'))
-  const rateLimits = memoryRateLimits()
+  const rateLimitStore = memoryRateLimitStore()
   let failing = false
   const store = createStore({
     storage,
     apiKeys: API_KEYS,
     clock: () => T0,
-    rateLimits: {
-      ...rateLimits,
+    rateLimitStore: {
+      ...rateLimitStore,
       consume(...request) {
         if (failing) throw new Error('no connection')
-        return rateLimits.consume(...request)
+        return rateLimitStore.consume(...request)
       },
     },
   })
@@ -77,7 +77,7 @@ test('secrets - no event, log line, response, error, counter or file contains a 
   seen.push(thrown.message, String(thrown.stack), toJson({ ...thrown }))
   failing = true
   await logged.handle({ method: 'GET', path: '/v1/pets', query: '', headers })
-  seen.push(toJson(await rateLimits.dump()))
+  seen.push(toJson(await rateLimitStore.dump()))
   const files = await readdir(folder, { recursive: true })
   assert.ok(files.includes('pets.json.journal'))
   for (const file of files) {

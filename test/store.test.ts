@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createClient } from '../adapters/client/index.js'
 import { toFetchHandler } from '../adapters/http/fetch.js'
 import { listen } from '../adapters/http/index.js'
-import { memoryRateLimits, memoryStorage } from '../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../adapters/stores/memory.js'
 import {
   ApiError,
   createStore,
@@ -144,12 +144,12 @@ test('store - changing a result changes nothing in the store', async () => {
 })
 
 test('store - a dump restores counters and pets', async () => {
-  const [storage, rateLimits] = [memoryStorage(), memoryRateLimits()]
-  const before = open({ storage, rateLimits })
+  const [storage, rateLimitStore] = [memoryStorage(), memoryRateLimitStore()]
+  const before = open({ storage, rateLimitStore })
   await before.forKey('demo').createPet({ name: 'Rex', categoryId: 2n ** 60n })
-  const copies = { storage: memoryStorage(), rateLimits: memoryRateLimits() }
+  const copies = { storage: memoryStorage(), rateLimitStore: memoryRateLimitStore() }
   await copies.storage.restore(await storage.dump())
-  await copies.rateLimits.restore(await rateLimits.dump())
+  await copies.rateLimitStore.restore(await rateLimitStore.dump())
   const demo = open(copies).forKey('demo')
   assert.deepEqual(await demo.listPets(), await before.listPets())
   assert.equal(demo.rateLimit?.remaining, 58)

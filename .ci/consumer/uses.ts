@@ -4,12 +4,12 @@ import { ApiError, createStore, type Pet, type Pets, type StoreEvents } from 'an
 import { createClient } from 'animal-adoption-store/client'
 import { toFetchHandler } from 'animal-adoption-store/fetch'
 import { listen } from 'animal-adoption-store/http'
-import { indexedDbRateLimits, indexedDbStorage } from 'animal-adoption-store/indexeddb'
+import { indexedDbRateLimitStore, indexedDbStorage } from 'animal-adoption-store/indexeddb'
 import { jsonFileStorage } from 'animal-adoption-store/json-file'
 import { type JudgeReport, judge } from 'animal-adoption-store/judge'
 import { memoryStorage } from 'animal-adoption-store/memory'
 import { postgresStorage } from 'animal-adoption-store/postgres'
-import { redisRateLimits } from 'animal-adoption-store/redis'
+import { redisRateLimitStore } from 'animal-adoption-store/redis'
 import { createTestDouble } from 'animal-adoption-store/test-double'
 import { type CheckResult, verify, verifySuite } from 'animal-adoption-store/verify'
 
@@ -36,12 +36,12 @@ export const judged = (): JudgeReport => judge({ fetch, baseUrl: server.url }).r
 export const overEngines = () =>
   createStore({
     storage: postgresStorage({ url: 'postgres://127.0.0.1/adoption' }),
-    rateLimits: redisRateLimits({ url: 'redis://127.0.0.1' }),
+    rateLimitStore: redisRateLimitStore({ url: 'redis://127.0.0.1' }),
     apiKeys: {},
   })
 export const inBrowser = () =>
   createStore({
     storage: indexedDbStorage('adoption'),
-    rateLimits: indexedDbRateLimits('adoption'),
+    rateLimitStore: indexedDbRateLimitStore('adoption'),
     apiKeys: {},
   })

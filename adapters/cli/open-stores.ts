@@ -102,28 +102,36 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
   if (file) return openSqliteLimits(file.path, stops)
   if (!/^(redis|valkey)s?:/.test(name)) {
     const known = 'memory:, sqlite:<file>, redis://…, rediss://… or valkey://…'
-    throw new UsageError(`--limits takes ${known}; got '${withoutSecrets(name)}'`)
+    throw new UsageError(`--rate-limit-store takes ${known}; got '${withoutSecrets(name)}'`)
   }
-  const { addressOf, redisRateLimits } = await import('../redis/open.js')
+  const { addressOf, redisRateLimitStore } = await import('../redis/open.js')
   const { isPassing } = await import('../redis/failures.js')
-  const { url, address, own } = readServerUrl('--limits', name, 'REDIS_URL', LIMITS, addressOf)
+  const { url, address, own } = readServerUrl(
+    '--rate-limit-store',
+    name,
+    'REDIS_URL',
+    LIMITS,
+    addressOf,
+  )
   if (url.includes('?')) {
     // Not shown: it may be the rest of a password.
     const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
-    throw new UsageError(`--limits ${known}`)
+    throw new UsageError(`--rate-limit-store ${known}`)
   }
   const ca = own.get('ca')
   if (ca && !/^(rediss|valkeys):/.test(url)) {
-    throw new UsageError('--limits takes ca with rediss:// or valkeys:// only, which use TLS')
+    throw new UsageError(
+      '--rate-limit-store takes ca with rediss:// or valkeys:// only, which use TLS',
+    )
   }
-  const tls = ca && { ca: (await readBytes(ca, '--limits ?ca')).toString() }
-  const rateLimits = redisRateLimits({ url, ...(tls && { tls }) })
-  stops.push(rateLimits.close)
-  await rateLimits.ready().catch(error => {
+  const tls = ca && { ca: (await readBytes(ca, '--rate-limit-store ?ca')).toString() }
+  const rateLimitStore = redisRateLimitStore({ url, ...(tls && { tls }) })
+  stops.push(rateLimitStore.close)
+  await rateLimitStore.ready().catch(error => {
     if (required || !isPassing(error)) throw error
   })
-  const rateLimitTimeoutMs = timeoutOf('--limits', own)
-  return { rateLimits, name: address, ping: rateLimits.ping, rateLimitTimeoutMs }
+  const rateLimitStoreTimeoutMs = timeoutOf('--rate-limit-store', own)
+  return { rateLimitStore, name: address, ping: rateLimitStore.ping, rateLimitStoreTimeoutMs }
 }
 
 const LIMITS = ['timeout', 'ca'] as const
@@ -173,15 +181,15 @@ async function openSqlite(path: string, stops: Stops, toRead = false): Promise<O
 
 async function openSqliteLimits(path: string, stops: Stops) {
   loadNodeSqlite()
-  const { sqliteRateLimits } = await import('../stores/sqlite/index.js')
-  const rateLimits = sqliteRateLimits(path)
-  stops.push(rateLimits.close)
-  await rateLimits.ready()
+  const { sqliteRateLimitStore } = await import('../stores/sqlite/index.js')
+  const rateLimitStore = sqliteRateLimitStore(path)
+  stops.push(rateLimitStore.close)
+  await rateLimitStore.ready()
   return {
-    rateLimits,
+    rateLimitStore,
     name: `sqlite:${path}`,
-    ping: rateLimits.ping,
-    rateLimitTimeoutMs: undefined,
+    ping: rateLimitStore.ping,
+    rateLimitStoreTimeoutMs: undefined,
   }
 }
 
@@ -210,7 +218,7 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   }
 }
 
-/** The server of `--store postgres://…` or `--limits redis://…`. */
+/** The server of `--store postgres://…` or `--rate-limit-store redis://…`. */
 interface ServerUrl {
   readonly url: string
   /** Without user and password. */

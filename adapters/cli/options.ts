@@ -176,8 +176,10 @@ export const SERVER = {
   port: option(PORT, 'n=4280', 'port to listen on; 0 picks a free one', { short: 'p' }),
   host: option(text, 'host=127.0.0.1', 'address to bind; beyond loopback it needs --keys'),
   store: option(text, 'store=memory:', 'memory:, x.json, x.sqlite, postgres://… or postgres:'),
-  limits: option(text, 'limits=memory:', 'counters: memory:, sqlite:x, redis://… or redis:'),
-  requireLimits: toggle('exit with 1 if the server of --limits is unreachable at startup'),
+  rateLimitStore: option(text, 'store=memory:', 'counters: memory:, sqlite:x, redis://… or redis:'),
+  requireRateLimitStore: toggle(
+    'exit with 1 if the server of --rate-limit-store is unreachable at startup',
+  ),
   proxyHops: option(wholeNumber(0, 100), 'n=0', 'trusted proxies in front, for X-Forwarded-For'),
   keepAlive: option(duration(), 'duration=72s', 'how long an idle connection is kept'),
   stagingPort: option(PORT, 'n', 'serve a second, separate store on this port'),
@@ -215,7 +217,7 @@ export const STORE = {
     'file.json',
     'keys instead of the demo keys: {"<key>": {"id": "ci", "plan": "pro"}}',
   ),
-  rateLimit: option(MODE, 'mode=on', 'on, off, or shadow: count and report, but reject nothing'),
+  rateLimiting: option(MODE, 'mode=on', 'on, off, or shadow: count and report, but reject nothing'),
   noCors: toggle('no CORS headers'),
   pagination: toggle('add ?after=<id> and Link: rel="next" to lists'),
   idempotency: option(
@@ -239,7 +241,7 @@ export const STORE_OF_EXEC = {
 /** What `openapi` describes. */
 export const DESCRIBED = {
   keys: STORE.keys,
-  rateLimit: STORE.rateLimit,
+  rateLimiting: STORE.rateLimiting,
   pagination: STORE.pagination,
   idempotency: STORE.idempotency,
 }
@@ -297,8 +299,12 @@ export const THROUGH = {
 
 export const VERIFY = {
   apiKey: option(text, 'key', 'API key; also ADOPTION_STORE_API_KEY'),
-  spareApiKey: option(text, 'key', 'throwaway key for --limits; also ADOPTION_STORE_SPARE_API_KEY'),
-  limits: toggle('exhaust the spare key: 429, Retry-After, ban; up to eight minutes'),
+  spareApiKey: option(
+    text,
+    'key',
+    'throwaway key for --exhaust; also ADOPTION_STORE_SPARE_API_KEY',
+  ),
+  exhaust: toggle('exhaust the spare key: 429, Retry-After, ban; up to eight minutes'),
   idempotency: toggle('also check Idempotency-Key'),
   readOnly: toggle('create no animals'),
   openapi: option(text, 'url', 'also check the description at this address, without the key'),

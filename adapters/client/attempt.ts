@@ -1,6 +1,6 @@
 import type { ClientOptions } from './client-options.js'
 import { ConnectionError, ContractError } from './errors.js'
-import { type Limits, readLimits } from './headers.js'
+import { type AnnouncedLimits, readLimits } from './headers.js'
 import type { Time } from './time.js'
 
 export interface ClientRequest {
@@ -14,7 +14,7 @@ export interface ClientRequest {
 /** A complete response. */
 export interface Answer {
   readonly status: number
-  readonly limits: Limits
+  readonly limits: AnnouncedLimits
   /** When its headers came, in ms since the epoch. */
   readonly arrivedAt: number
   readonly text: string

@@ -1,7 +1,7 @@
 import type { RateLimit } from '../../src/errors.js'
 import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
-import { type Limits, untilReset } from './headers.js'
+import { type AnnouncedLimits, untilReset } from './headers.js'
 import type { WaitReason } from './hooks.js'
 import { createPace, type Turn } from './pace.js'
 import type { Pause, SharedKey } from './shared-through-redis.js'
@@ -34,7 +34,7 @@ export function createBudget(options: ClientSettings, sharedKey: SharedKey | und
       return retryAt - now > maxWaitMs ? tooLong(retryAt) : undefined
     },
     sent: () => pace.sent(time.now()),
-    admitted(limits: Limits): void {
+    admitted(limits: AnnouncedLimits): void {
       admissions++
       rateLimit = limits.rateLimit ?? rateLimit
       const now = time.now()
@@ -43,14 +43,14 @@ export function createBudget(options: ClientSettings, sharedKey: SharedKey | und
       if (limits.rateLimit) sharedKey?.admitted(limits.rateLimit, endsAt)
     },
     /** @param opensAt when a client that backs off retries */
-    rejected(limits: Limits, pause: Pause, opensAt: number): void {
+    rejected(limits: AnnouncedLimits, pause: Pause, opensAt: number): void {
       rateLimit = limits.rateLimit ?? rateLimit
       pace.rejected(limits.rateLimit, pause.retryAt, time.now())
       sharedKey?.rejected(pause)
       add('rejected', pause, opensAt)
     },
     /** After a 401, whose limits are those of the address: once it has used them up, nothing is sent. */
-    refused({ rateLimit, sentAt }: Limits): void {
+    refused({ rateLimit, sentAt }: AnnouncedLimits): void {
       const now = time.now()
       pace.rejected(undefined, now, now)
       if (rateLimit?.remaining !== 0) return

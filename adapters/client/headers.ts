@@ -6,7 +6,7 @@ import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 export const SAFE_WAIT = MINUTE + SECOND
 
 /** The headers of a response that concern the limit and time. */
-export interface Limits {
+export interface AnnouncedLimits {
   readonly rateLimit: RateLimit | undefined
   /** `Retry-After` as sent. */
   readonly retryAfter: string | null
@@ -14,7 +14,7 @@ export interface Limits {
   readonly sentAt: number | undefined
 }
 
-export function readLimits(headers: Headers): Limits {
+export function readLimits(headers: Headers): AnnouncedLimits {
   return {
     rateLimit: readRateLimit(headers),
     retryAfter: headers.get('retry-after'),
@@ -60,7 +60,7 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
  * the limit resets. An unreadable `Retry-After` leads to a safe wait. Undefined if the response
  * requests no wait.
  */
-export function requestedWait(limits: Limits, now: number): number | undefined {
+export function requestedWait(limits: AnnouncedLimits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits
   const { seconds, date } = readRetryAfterLeniently(retryAfter) ?? {}
   if (seconds !== undefined) return seconds * SECOND

@@ -35,7 +35,7 @@ function knownFailure(error: unknown) {
 
 export const NOT_INSTALLED = 'The package ioredis is not installed; run: npm install ioredis'
 const UNTRUSTED =
-  'its certificate is not trusted; pass the CA as `tls: { ca }`, or as ?ca=<file> of --limits'
+  'its certificate is not trusted; pass the CA as `tls: { ca }`, or as ?ca=<file> of --rate-limit-store'
 const UNKNOWN_HOST = 'the host is unknown; correct its name'
 const NO_PASSWORD = 'it asks for a password; add it to the URL'
 const NO_RIGHTS =

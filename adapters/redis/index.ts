@@ -1,4 +1,4 @@
 export type { RedisClient } from './connect.js'
 export { RedisError } from './failures.js'
-export { type RedisOptions, redisRateLimits } from './open.js'
-export type { RedisRateLimits } from './rate-limits.js'
+export { type RedisOptions, redisRateLimitStore } from './open.js'
+export type { RedisRateLimitStore } from './rate-limits.js'

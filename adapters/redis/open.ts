@@ -20,7 +20,7 @@ import { inTime } from '../stores/kit/time-limit.js'
 import { connect, type RedisClient, type RedisConnection } from './connect.js'
 import { explain, isPassing, RedisError } from './failures.js'
 import { probe } from './probe.js'
-import { ADDRESS, createRateLimits, type RedisRateLimits } from './rate-limits.js'
+import { ADDRESS, createRateLimits, type RedisRateLimitStore } from './rate-limits.js'
 
 export const REDIS_OPTIONS = {
   /**
@@ -62,7 +62,7 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
  *
  * @throws OptionError
  */
-export function redisRateLimits(options: RedisOptions): RedisRateLimits {
+export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore {
   const settings = settingsOf(REDIS_OPTIONS, options)
   const { prefix, clock, connectTimeoutMs, url, client } = settings
   if ((url === undefined) === (client === undefined)) {

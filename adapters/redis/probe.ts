@@ -14,7 +14,7 @@ const KEYS = 16
 export async function probe(client: RedisClient, prefix: string): Promise<void> {
   const tries = Array.from({ length: KEYS }, async (_, n) => {
     const key = `${prefix}${PROBES}${n}`
-    await consume(client, key, { policy: { perMinute: 1, perDay: 1 }, now: undefined })
+    await consume(client, key, { limits: { perMinute: 1, perDay: 1 }, now: undefined })
     await client.call('DEL', key)
   })
   await Promise.all(tries)

@@ -1,13 +1,13 @@
 import type { Usage } from '../../src/limits/windows-and-bans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../src/ports.js'
 import { inTime } from '../stores/kit/time-limit.js'
-import { memoryRateLimits } from '../stores/memory.js'
+import { memoryRateLimitStore } from '../stores/memory.js'
 import type { RedisConnection } from './connect.js'
 import { explain } from './failures.js'
 import { PROBES, probe } from './probe.js'
 import { type Command, consume, readUsage, storeCommand } from './script.js'
 
-export interface RedisRateLimits extends RateLimitStore, AsyncDisposable {
+export interface RedisRateLimitStore extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Promise<Usage | undefined>
   reset(partition?: string): Promise<void>
   dump(): Promise<RateLimitSnapshot>
@@ -43,17 +43,17 @@ const PING_TIMEOUT = 1_000
 
 export function createRateLimits(
   parts: RateLimitParts,
-): Omit<RedisRateLimits, 'ready' | 'serverOf' | typeof Symbol.asyncDispose> {
+): Omit<RedisRateLimitStore, 'ready' | 'serverOf' | typeof Symbol.asyncDispose> {
   const { address, connection, prefix, clock } = parts
   const { close } = connection
-  const addresses = memoryRateLimits()
+  const addresses = memoryRateLimitStore()
 
   return {
-    consume(partition, policy, now) {
+    consume(partition, limits, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
-      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
+      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, limits, now)
       const instant = clock === 'store' ? now : undefined
-      return consume(connection.client, prefix + partition, { policy, now: instant }).catch(fail)
+      return consume(connection.client, prefix + partition, { limits, now: instant }).catch(fail)
     },
     inspect,
     reset,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { Policy } from '../../src/limits/plans.js'
+import type { Limits } from '../../src/limits/plans.js'
 import { banAfter, type Decision, type Usage } from '../../src/limits/windows-and-bans.js'
 import type { RedisClient } from './connect.js'
 
 export interface Request {
-  readonly policy: Policy
+  readonly limits: Limits
   /** ms since the epoch; undefined for the server's clock */
   readonly now: number | undefined
 }
@@ -18,16 +18,16 @@ export async function consume(
   key: string,
   request: Request,
 ): Promise<Decision> {
-  const { policy, now } = request
-  const { perMinute, perDay } = policy
-  const rejections = banAfter(policy)
+  const { limits, now } = request
+  const { perMinute, perDay } = limits
+  const rejections = banAfter(limits)
   const values = [
     now === undefined ? '' : String(Math.floor(now)),
     String(perMinute),
     String(perDay),
     Number.isFinite(rejections) ? String(rejections) : '-1',
   ]
-  return readDecision(String(await run(client, key, values)), policy)
+  return readDecision(String(await run(client, key, values)), limits)
 }
 
 /** Reads a value that the script has written. */
@@ -60,12 +60,12 @@ async function run(client: RedisClient, key: string, values: readonly string[]):
   }
 }
 
-function readDecision(reply: string, policy: Policy): Decision {
+function readDecision(reply: string, limits: Limits): Decision {
   const [code, window, remaining, reset, retryAfter, bannedUntil] = reply
     .split(' ')
     .map(Number) as [number, number, number, number, number, number]
   const decision: Decision = {
-    limit: window === 1 ? policy.perDay : policy.perMinute,
+    limit: window === 1 ? limits.perDay : limits.perMinute,
     remaining,
     reset,
     window: window === 1 ? 'day' : 'minute',

@@ -1,7 +1,7 @@
 import type { PetSnapshot, PetStorage } from '../../src/ports.js'
 import { createPetIndex } from './kit/pet-index.js'
 
-export { memoryRateLimits } from '../../src/limits/memory-rate-limits.js'
+export { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
 
 /**
  * Keeps pets in this process, for as long as it lives.

@@ -31,7 +31,7 @@ const {
   apiKeys,
   basePath: _basePath,
   clock: _clock,
-  rateLimits: _rateLimits,
+  rateLimitStore: _rateLimits,
   storage: _storage,
   ...OF_STORE
 } = STORE_OPTIONS

@@ -5,7 +5,7 @@ import type { NewPet, Pet } from '../../src/pets/schema.js'
 import type { PetFilter, PetSnapshot, RateLimitSnapshot } from '../../src/ports.js'
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type StoreSettings } from '../../src/store.js'
-import { memoryRateLimits, memoryStorage } from '../stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../stores/memory.js'
 import { createCallers } from '../verdict/callers.js'
 import { createRecorder, type RecorderOptions } from '../verdict/log/recorder.js'
 import { secretsOf } from '../verdict/log/redact.js'
@@ -60,10 +60,10 @@ export function createState(
   const apiKeys = options.apiKeys.copy()
   const { pets = [], nextId = pets.length + 1, idempotencyKeys, usage = [] } = begin
   const storage = memoryStorage({ pets, nextId, idempotencyKeys })
-  const rateLimits = memoryRateLimits()
-  rateLimits.restore(usage)
+  const rateLimitStore = memoryRateLimitStore()
+  rateLimitStore.restore(usage)
   // A copy of one shape: all of these names are in it already.
-  const store = openStore({ ...options.store, apiKeys, storage, rateLimits, clock: now })
+  const store = openStore({ ...options.store, apiKeys, storage, rateLimitStore, clock: now })
   const keyIds = () => apiKeys.list().map(({ id }) => id)
   const isWorld = options.track.world !== null
   const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
@@ -94,7 +94,7 @@ export function createState(
     faults,
     journal,
     recording,
-    inspect: { usage: rateLimits.inspect, animals: storage.list } as Inspect,
+    inspect: { usage: rateLimitStore.inspect, animals: storage.list } as Inspect,
     handle: requests.handle,
     isBusy: requests.isBusy,
     /** Stores a pet without a request. A storage in memory answers synchronously. */
@@ -145,7 +145,7 @@ export function createState(
   function observe(): Observed {
     return {
       ...(storage.dump() as PetSnapshot),
-      usage: rateLimits.dump() as RateLimitSnapshot,
+      usage: rateLimitStore.dump() as RateLimitSnapshot,
       faults: faults.list(),
     }
   }

@@ -33,12 +33,12 @@ export type Level = 'MUST' | 'SHOULD'
 /**
  * - `create`: may create animals; not with `readOnly`
  * - `getPet`: the deprecated operation; not after its removal
- * - `limits`: may exhaust the spare key; only with `limits`
+ * - `exhaust`: may exhaust the spare key
  * - `socket`: a connection of its own; not through a `fetch` function
  * - `description`: only with `openApiUrl`
  * - `idempotency`: only with `idempotency`
  */
-export type Need = 'create' | 'getPet' | 'limits' | 'socket' | 'description' | 'idempotency'
+export type Need = 'create' | 'getPet' | 'exhaust' | 'socket' | 'description' | 'idempotency'
 
 /** What the calls of a run are made of. */
 export interface Names {

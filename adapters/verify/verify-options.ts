@@ -47,9 +47,9 @@ export const VERIFY_OPTIONS = {
    * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
    * @default false
    */
-  limits: withDefault(isBoolean, false),
+  exhaust: withDefault(isBoolean, false),
   /**
-   * A second, throwaway key for `limits`.
+   * A second, throwaway key for `exhaust`.
    * @default none
    */
   spareApiKey: optional(typed<string>(isKey)),
@@ -165,7 +165,7 @@ export type ReadOptions = SettingsOf<typeof VERIFY_OPTIONS>
 /** @throws OptionError, which never shows an API key */
 export function readVerifyOptions(given: VerifyOptions): ReadOptions {
   const options = settingsOf(VERIFY_OPTIONS, given)
-  if (options.limits && options.spareApiKey === undefined) {
+  if (options.exhaust && options.spareApiKey === undefined) {
     const expected = 'a throwaway key that the checks of limits may exhaust'
     throw new OptionError({ option: 'spareApiKey', expected, got: 'none' })
   }

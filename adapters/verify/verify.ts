@@ -189,7 +189,7 @@ export function selectChecks({
 
 /** The failures that no check can name, one line each. */
 async function probe(session: Session, options: ReadOptions): Promise<void> {
-  const { baseUrl, limits } = options
+  const { baseUrl, exhaust } = options
   const reply = await tryOut(session)
   if (reply instanceof NoReply) throw new VerifyError(unreachable(options, reply))
   const { status, headers } = reply
@@ -207,7 +207,7 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
     )
   }
   session.categoryId = knownCategory(reply)
-  if (limits) await probeSpare(session)
+  if (exhaust) await probeSpare(session)
 }
 
 function tryOut({ send }: Session): Promise<Reply | NoReply> {
@@ -263,7 +263,7 @@ function isBreakdown({ status, method }: Reply): boolean {
 function missingNeed({ needs }: Check, options: ReadOptions): string | undefined {
   const missing: Partial<Record<Need, string | false>> = {
     create: options.readOnly && 'creates animals, and the run is read-only',
-    limits: !options.limits && 'needs a spare key to exhaust',
+    exhaust: !options.exhaust && 'needs a spare key to exhaust',
     socket: options.fetch !== undefined && 'needs a socket',
     idempotency: !options.idempotency && 'needs a server that has Idempotency-Key',
     description: options.openApiUrl === undefined && 'needs the address of a description',

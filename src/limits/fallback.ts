@@ -1,13 +1,13 @@
 import { type Awaitable, chain, isPromise, orElse } from '../lib/async.js'
 import type { RateLimitStore } from '../ports.js'
-import { memoryRateLimits } from './memory-rate-limits.js'
+import { memoryRateLimitStore } from './memory-rate-limits.js'
 import type { Decision } from './windows-and-bans.js'
 
 /** Runs a task after some ms. @returns cancels it */
 export type Timer = (task: () => void, ms: number) => () => void
 
 export interface CircuitBreakerOptions {
-  readonly rateLimits: RateLimitStore
+  readonly rateLimitStore: RateLimitStore
   /** How long to wait for a decision, in ms. */
   readonly timeoutMs: number
   readonly timer: Timer
@@ -29,17 +29,17 @@ const RETRY_EVERY = 500
 export function withCircuitBreaker(
   options: CircuitBreakerOptions,
 ): Pick<RateLimitStore, 'consume'> {
-  const { rateLimits, onFailure, onRecovery } = options
-  const local = memoryRateLimits()
+  const { rateLimitStore, onFailure, onRecovery } = options
+  const local = memoryRateLimitStore()
   const circuits = new Map<string, Circuit>()
   /** The servers whose last decision failed. */
   const failing = new Set<string>()
 
   return {
-    consume(partition, policy, now) {
-      const ask = () => chain(rateLimits.consume(partition, policy, now), checkDecision)
-      const decideHere = () => local.consume(partition, policy, now)
-      const server = rateLimits.serverOf?.(partition) ?? ''
+    consume(partition, limits, now) {
+      const ask = () => chain(rateLimitStore.consume(partition, limits, now), checkDecision)
+      const decideHere = () => local.consume(partition, limits, now)
+      const server = rateLimitStore.serverOf?.(partition) ?? ''
       const circuit = circuitOf(server)
       if (circuit.isOpen()) {
         circuit.retry(ask)

@@ -1,5 +1,5 @@
 import type { RateLimitStore } from '../ports.js'
-import type { Policy } from './plans.js'
+import type { Limits } from './plans.js'
 import { CLOCK_SKEW, DAY, type Decision, decide, type Usage } from './windows-and-bans.js'
 
 /** Addresses counted separately. All others share a budget, so strangers cannot fill memory. */
@@ -31,7 +31,7 @@ export function isPast({ lastSeen, bannedUntil }: Usage, start: number): boolean
  * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
  * day are dropped by the first request of the next one, unless they remember a ban.
  */
-export function memoryRateLimits(): RateLimitStore {
+export function memoryRateLimitStore(): RateLimitStore {
   const table = new Map<string, Usage>()
   let addresses = 0
   let today = Number.NEGATIVE_INFINITY
@@ -53,12 +53,12 @@ export function memoryRateLimits(): RateLimitStore {
     },
   }
 
-  function consume(partition: string, policy: Policy, now: number): Decision {
+  function consume(partition: string, limits: Limits, now: number): Decision {
     const start = startOfDay(now)
     if (start > today || start < today - DAY) startDay(start)
     const known = table.get(partition)
     const name = known === undefined ? partitionFor(partition) : partition
-    const { decision, usage } = decide(known ?? table.get(name), policy, now)
+    const { decision, usage } = decide(known ?? table.get(name), limits, now)
     if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
     table.set(name, usage)
     return decision

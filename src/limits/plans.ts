@@ -1,8 +1,8 @@
 import { isCount, type OptionsOf, optional, rule, settingsOf } from '../lib/check-options.js'
 
 /** The limits of one partition. */
-export interface Policy extends OptionsOf<typeof POLICY> {}
-const POLICY = {
+export interface Limits extends OptionsOf<typeof LIMITS> {}
+const LIMITS = {
   /** Requests in one calendar minute. */
   perMinute: isCount,
   /** Requests in one UTC day. */
@@ -20,7 +20,7 @@ const POLICY = {
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const
 export type Plan = (typeof PLAN_NAMES)[number]
 
-export type PlanTable = Readonly<Record<Exclude<Plan, 'enterprise'> | 'anonymous', Policy>>
+export type PlanTable = Readonly<Record<Exclude<Plan, 'enterprise'> | 'anonymous', Limits>>
 
 /** Requests without a valid key have the numbers of Free, per address, and are never banned. */
 export const PLANS: PlanTable = {
@@ -31,10 +31,10 @@ export const PLANS: PlanTable = {
 }
 
 /**
- * Checks a policy of the host.
+ * Checks limits that the host has set.
  *
  * @throws OptionError naming the field
  */
-export function checkPolicy(field: string, policy: Policy | undefined): Policy {
-  return settingsOf(POLICY, policy, `${field}.`)
+export function checkLimits(field: string, limits: Limits | undefined): Limits {
+  return settingsOf(LIMITS, limits, `${field}.`)
 }

@@ -1,4 +1,4 @@
-import type { Policy } from './plans.js'
+import type { Limits } from './plans.js'
 
 /** The usage of one partition: counts of its current windows, and its bans. Times in ms. */
 export interface Usage {
@@ -64,7 +64,7 @@ const UNSEEN: Usage = {
  */
 export function decide(
   usage: Usage = UNSEEN,
-  policy: Policy,
+  limits: Limits,
   now: number,
 ): { readonly decision: Decision; readonly usage: Usage } {
   if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
@@ -77,8 +77,8 @@ export function decide(
   const minuteCount = sameMinute ? usage.minuteCount : 0
   const rejections = sameMinute ? usage.rejections : 0
   const dayCount = sameDay ? usage.dayCount : 0
-  const minuteLeft = Math.max(0, policy.perMinute - minuteCount)
-  const dayLeft = Math.max(0, policy.perDay - dayCount)
+  const minuteLeft = Math.max(0, limits.perMinute - minuteCount)
+  const dayLeft = Math.max(0, limits.perDay - dayCount)
   const minuteEnd = (windowOf(at, MINUTE) + 1) * MINUTE
   const dayEnd = (windowOf(at, DAY) + 1) * DAY
   // No ban is that long: the clock was set back, and the ban would not end.
@@ -93,7 +93,7 @@ export function decide(
     const dayApplies = dayLeft <= minuteLeft
     return {
       decision: {
-        limit: dayApplies ? policy.perDay : policy.perMinute,
+        limit: dayApplies ? limits.perDay : limits.perMinute,
         remaining: (dayApplies ? dayLeft : minuteLeft) - 1,
         reset: (dayApplies ? dayEnd : minuteEnd) / SECOND,
         window: dayApplies ? 'day' : 'minute',
@@ -110,11 +110,11 @@ export function decide(
   }
 
   const windowEnd = dayLeft === 0 ? dayEnd : minuteLeft === 0 ? minuteEnd : 0
-  const refusal: Refusal = { policy, current, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
+  const refusal: Refusal = { limits, current, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
   if (banned) return { decision: reject('api_key_banned', refusal, bannedUntil), usage }
 
   const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel }
-  if (rejections < banAfter(policy)) {
+  if (rejections < banAfter(limits)) {
     const decision = reject('rate_limit_exceeded', refusal, 0)
     return { decision, usage: { ...counts, rejections: rejections + 1 } }
   }
@@ -129,7 +129,7 @@ export function decide(
 }
 
 interface Refusal {
-  readonly policy: Policy
+  readonly limits: Limits
   readonly window: Decision['window']
   /** When that window ends, in ms; 0 when neither is exhausted. */
   readonly windowEnd: number
@@ -139,13 +139,13 @@ interface Refusal {
 
 function reject(
   code: 'rate_limit_exceeded' | 'api_key_banned',
-  { policy, window, windowEnd, current }: Refusal,
+  { limits, window, windowEnd, current }: Refusal,
   until: number,
 ): Decision {
   const reset = Math.max(windowEnd, until)
   return {
     code,
-    limit: window === 'day' ? policy.perDay : policy.perMinute,
+    limit: window === 'day' ? limits.perDay : limits.perMinute,
     remaining: 0,
     reset: reset / SECOND,
     retryAfter: Math.ceil((reset - current) / SECOND),
@@ -157,7 +157,7 @@ function windowOf(instant: number, length: number): number {
   return Math.floor(instant / length)
 }
 
-/** How many rejections in one minute the policy allows before the next one starts a ban. */
-export function banAfter({ perMinute, banAfter }: Policy): number {
+/** How many rejections in one minute the limits allow before the next one starts a ban. */
+export function banAfter({ perMinute, banAfter }: Limits): number {
   return banAfter ?? Math.max(10, Math.floor(perMinute / 2))
 }

@@ -13,18 +13,18 @@ import {
   typed,
 } from '../lib/check-options.js'
 import {
-  checkPolicy,
+  checkLimits,
+  type Limits,
   PLAN_NAMES,
   PLANS,
   type Plan,
   type PlanTable,
-  type Policy,
 } from '../limits/plans.js'
 
 /** Who a key belongs to, and its plan: enterprise alone has limits of its own (spec §8). */
 export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
   (
-    | { readonly plan: 'enterprise'; readonly limits: Policy }
+    | { readonly plan: 'enterprise'; readonly limits: Limits }
     | { readonly plan: Exclude<Plan, 'enterprise'>; readonly limits?: undefined }
   )
 const API_KEY = {
@@ -41,7 +41,7 @@ const API_KEY = {
   // A misplaced key would be shown, but not a plan in another case.
   plan: { ...isOneOf(PLAN_NAMES), secret: isNoPlan },
   /** Required on enterprise, not allowed on other plans (spec §8). */
-  limits: optional(typed<Policy>(isObject)),
+  limits: optional(typed<Limits>(isObject)),
   /** The first instant at which the key is no longer valid, in ms since the Unix epoch. */
   expires: optional(isInstant),
 } as const
@@ -50,11 +50,11 @@ function isNoPlan(text: string): boolean {
   return !PLAN_NAMES.some(name => name === text.toLowerCase())
 }
 
-/** A checked key with its policy. */
+/** A checked key with its limits. */
 export interface KnownKey {
   readonly id: string
   readonly plan: Plan
-  readonly policy: Policy
+  readonly limits: Limits
   readonly expires?: number | undefined
 }
 
@@ -183,9 +183,9 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
 /** What the digest of a key begins with, where it stands for the key. */
 export const DIGEST = 'sha256:'
 
-/** A budget has one policy. */
+/** The keys of an id share one budget. */
 function checkSamePlan(one: KnownKey, other: KnownKey): void {
-  if (one.plan === other.plan && isSamePolicy(one.policy, other.policy)) return
+  if (one.plan === other.plan && hasSameLimits(one.limits, other.limits)) return
   throw invalidKeys(
     'one plan for each id',
     `Expected all API keys of '${one.id}' to have the same plan and limits`,
@@ -196,7 +196,7 @@ function invalidKeys(expected: string, message: string): OptionError {
   return new OptionError({ option: 'apiKeys', expected }, message)
 }
 
-function isSamePolicy(one: Policy, other: Policy): boolean {
+function hasSameLimits(one: Limits, other: Limits): boolean {
   return (
     one.perMinute === other.perMinute &&
     one.perDay === other.perDay &&
@@ -249,6 +249,9 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
       message,
     )
   }
-  const policy = plan === 'enterprise' ? checkPolicy(`${field}.limits`, limits) : plans[plan]
-  return expires === undefined ? { id, plan, policy } : { id, plan, policy, expires }
+  const known = {
+    ...{ id, plan },
+    limits: plan === 'enterprise' ? checkLimits(`${field}.limits`, limits) : plans[plan],
+  }
+  return expires === undefined ? known : { ...known, expires }
 }

@@ -7,7 +7,7 @@ import {
 } from '../errors.js'
 import type { Emit } from '../events.js'
 import { type Awaitable, chain } from '../lib/async.js'
-import type { Policy } from '../limits/plans.js'
+import type { Limits } from '../limits/plans.js'
 import type { Decision } from '../limits/windows-and-bans.js'
 import type { RateLimitStore } from '../ports.js'
 import { type ApiKeys, credentialProblem, type KnownKey } from './api-keys.js'
@@ -32,8 +32,8 @@ export interface Admission {
   readonly knownKey: KnownKey | undefined
   /** Undefined when rate limiting is off. */
   readonly decision: Decision | undefined
-  /** The policy that the decision applied. */
-  readonly policy: Policy | undefined
+  /** The limits that the decision applied. */
+  readonly limits: Limits | undefined
   /** Why shadow mode would have rejected the request. */
   readonly shadowed?: Decision['code'] | undefined
   /** 429, the door's refusal or 401; undefined when the caller is admitted. */
@@ -44,7 +44,7 @@ export interface Admission {
 export const UNCOUNTED: Admission = {
   knownKey: undefined,
   decision: undefined,
-  policy: undefined,
+  limits: undefined,
   failure: undefined,
 }
 
@@ -58,8 +58,8 @@ export interface Gate {
 export interface GateOptions {
   readonly apiKeys: ApiKeys
   /** Undefined turns rate limiting off. */
-  readonly rateLimits: Pick<RateLimitStore, 'consume'> | undefined
-  readonly anonymous: Policy
+  readonly rateLimitStore: Pick<RateLimitStore, 'consume'> | undefined
+  readonly anonymous: Limits
   /** Whether a request over its limit is admitted nevertheless. */
   readonly isShadow: boolean
   readonly emit: Emit
@@ -70,19 +70,19 @@ export interface GateOptions {
  * counted by address, so that strangers can neither use up nor ban a key (spec §5, §8).
  */
 export function createGate(options: GateOptions): Gate {
-  const { apiKeys, rateLimits, anonymous, isShadow, emit } = options
+  const { apiKeys, rateLimitStore, anonymous, isShadow, emit } = options
 
   return {
     identify,
     admit(caller) {
       const { token, client = 'local', now } = caller
       const knownKey = identify(token, now)
-      const policy = knownKey ? knownKey.policy : anonymous
-      if (!rateLimits) return admission(caller, knownKey, policy, undefined)
+      const limits = knownKey ? knownKey.limits : anonymous
+      if (!rateLimitStore) return admission(caller, knownKey, limits, undefined)
       const partition = knownKey ? knownKey.id : `addr:${client}`
-      return chain(rateLimits.consume(partition, policy, now), decision => {
+      return chain(rateLimitStore.consume(partition, limits, now), decision => {
         if (decision.code !== undefined) announce(partition, decision)
-        const admitted = admission(caller, knownKey, policy, isShadow ? undefined : decision)
+        const admitted = admission(caller, knownKey, limits, isShadow ? undefined : decision)
         return isShadow ? { ...admitted, decision, shadowed: decision.code } : admitted
       })
     },
@@ -105,12 +105,12 @@ export function createGate(options: GateOptions): Gate {
 function admission(
   { token, refusal, headers }: Caller,
   knownKey: KnownKey | undefined,
-  policy: Policy,
+  limits: Limits,
   decision: Decision | undefined,
 ): Admission {
   const rejected = decision?.code !== undefined ? rateLimited(decision) : undefined
   const failure = rejected ?? refusal ?? (knownKey ? undefined : unauthorized(problem()))
-  return { knownKey, decision, policy, failure }
+  return { knownKey, decision, limits, failure }
 
   function problem(): CredentialProblem {
     return token === undefined ? credentialProblem(headers) : 'invalid'

@@ -1,7 +1,7 @@
 import { toApiError } from '../errors.js'
 import { isPlain } from '../lib/json.js'
 import { utf8Length } from '../lib/utf8.js'
-import type { Policy } from '../limits/plans.js'
+import type { Limits } from '../limits/plans.js'
 import type { Decision } from '../limits/windows-and-bans.js'
 import type { Idempotency } from '../pets/operations.js'
 import { petToJson } from '../pets/pet.js'
@@ -144,7 +144,7 @@ export function responseHeaders(options: HeaderOptions) {
     },
 
     all({ now, bytes, admission, operation, own, mount = '', hasOrigin }: HeaderContext): Headers {
-      const { decision, policy } = admission
+      const { decision, limits } = admission
       const date = dateOf(now)
       const headers: Record<string, string> = {}
       if (date !== undefined) headers['Date'] = date
@@ -158,8 +158,8 @@ export function responseHeaders(options: HeaderOptions) {
         headers['X-RateLimit-Remaining'] = String(decision.remaining)
         headers['X-RateLimit-Reset'] = String(decision.reset)
       }
-      if (decision && policy && standardHeaders) {
-        Object.assign(headers, draftHeaders(decision, policy, now))
+      if (decision && limits && standardHeaders) {
+        Object.assign(headers, draftHeaders(decision, limits, now))
       }
       if (cors) {
         headers['Access-Control-Allow-Origin'] = '*'
@@ -180,12 +180,12 @@ export function responseHeaders(options: HeaderOptions) {
 /** Both windows as policies (§3 of the draft), the reported one as limit (§4). */
 function draftHeaders(
   { window, remaining, reset }: Decision,
-  policy: Policy,
+  limits: Limits,
   now: number,
 ): Headers {
   const seconds = Math.max(0, Math.ceil(reset - now / 1000))
   return {
-    'RateLimit-Policy': `"minute";q=${policy.perMinute};w=60, "day";q=${policy.perDay};w=86400`,
+    'RateLimit-Policy': `"minute";q=${limits.perMinute};w=60, "day";q=${limits.perDay};w=86400`,
     RateLimit: `"${window}";r=${remaining};t=${seconds}`,
   }
 }

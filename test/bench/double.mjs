@@ -24,17 +24,17 @@ const TABLE = {
       double.reset()
     }),
   'snapshot() and restore() of 100 animals and 100 requests': async () => {
-    const double = createTestDouble({ rateLimit: false })
+    const double = createTestDouble({ rateLimiting: false })
     await double.seed(Array.from({ length: 100 }, (_, at) => ANIMALS[at % 10]))
     for (let sent = 0; sent < 100; sent++) await double.fetch('pets', { headers: FREE })
     return warmed(async () => double.restore(await double.snapshot()))
   },
   'a request through fetch': () => {
-    const double = createTestDouble({ rateLimit: false })
+    const double = createTestDouble({ rateLimiting: false })
     return warmed(async () => (await double.fetch('pets', { headers: FREE })).text())
   },
   'handle with a Request and a Response around it': () => {
-    const store = createStore({ storage: memoryStorage(), apiKeys: DEMO_KEYS, rateLimit: false })
+    const store = createStore({ storage: memoryStorage(), apiKeys: DEMO_KEYS, rateLimiting: false })
     const handler = toFetchHandler(store)
     const url = 'http://adoption-store.test/v1/pets'
     return warmed(async () => (await handler(new Request(url, { headers: FREE }))).text())

@@ -455,7 +455,7 @@ test('console page - an answer that a later one has overtaken changes nothing', 
 })
 
 test('console page - of 10,000 requests it draws at most 100, and nothing moves', async t => {
-  const { page, origin } = await opened(t, ['--rate-limit=off'])
+  const { page, origin } = await opened(t, ['--rate-limiting=off'])
   await page.evaluate(`
     window.shifts = []
     new PerformanceObserver(list => {

@@ -64,9 +64,9 @@ test('cli - environments: staging has its own animals and counters', async t => 
   assert.equal(production.headers.get('x-ratelimit-remaining'), '59')
 })
 
-test('cli - --seed, --empty, --rate-limit off, --no-cors and --pagination do what they say', async t => {
+test('cli - --seed, --empty, --rate-limiting off, --no-cors and --pagination do what they say', async t => {
   const seed = await file(t, '[{"name":"Ada","categoryId":9223372036854775807}]')
-  const seeded = await ready(t, '--seed', seed, '--rate-limit', 'off', '--no-cors')
+  const seeded = await ready(t, '--seed', seed, '--rate-limiting', 'off', '--no-cors')
   assert.equal(seeded.animals, 1)
   const answer = await fetch(`${seeded.baseUrl}/pets`, { headers: FREE })
   assert.equal(
@@ -83,7 +83,7 @@ test('cli - --seed, --empty, --rate-limit off, --no-cors and --pagination do wha
   assert.equal((await ready(t, '--empty')).animals, 0)
 })
 
-test('cli - --rate-limit is on, off or shadow, also from the environment', async t => {
+test('cli - --rate-limiting is on, off or shadow, also from the environment', async t => {
   const keys = await file(
     t,
     '{"small-key":{"id":"small","plan":"enterprise","limits":{"perMinute":1,"perDay":9}}}',
@@ -114,11 +114,11 @@ test('cli - --rate-limit is on, off or shadow, also from the environment', async
       openApi.includes('"429"'),
     ]
   }
-  assert.deepEqual(await outcome({}, '--rate-limit=off'), [200, null, false, false])
-  assert.deepEqual(await outcome({}, '--rate-limit', 'shadow'), [200, '0', true, false])
-  const variable = { ADOPTION_STORE_RATE_LIMIT: 'shadow' }
+  assert.deepEqual(await outcome({}, '--rate-limiting=off'), [200, null, false, false])
+  assert.deepEqual(await outcome({}, '--rate-limiting', 'shadow'), [200, '0', true, false])
+  const variable = { ADOPTION_STORE_RATE_LIMITING: 'shadow' }
   assert.deepEqual(await outcome(variable), [200, '0', true, false])
-  const { stdout } = await ended('openapi', '--rate-limit', 'shadow')
+  const { stdout } = await ended('openapi', '--rate-limiting', 'shadow')
   assert.doesNotMatch(stdout, /"429"/)
 })
 
@@ -279,7 +279,7 @@ test('cli - options that are not given come from the environment', async t => {
 })
 
 test('cli - the banner shows the options in effect', async t => {
-  const { ready } = await started(t, '--rate-limit=off', '--delay=5ms', '--clock=2030-01-01')
+  const { ready } = await started(t, '--rate-limiting=off', '--delay=5ms', '--clock=2030-01-01')
   assert.match(
     ready,
     /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01T00:00:00.000Z$/m,
@@ -361,7 +361,7 @@ test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until th
   while (answer.status === 200) answer = await fetch(`${origin}/readyz`)
   assert.deepEqual(
     [answer.status, await answer.json()],
-    [503, { status: 'draining', store: 'ok', limits: 'ok' }],
+    [503, { status: 'draining', store: 'ok', rateLimitStore: 'ok' }],
   )
   const headers = { authorization: 'Bearer demo-free' }
   assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitBefore } from '../../adapters/client/backoff.js'
 import {
-  type Limits,
+  type AnnouncedLimits,
   readLimits,
   requestedWait,
   untilReset,
@@ -91,7 +91,7 @@ test('waitBefore - never less than requested plus jitter; else full jitter, at l
   }
 })
 
-function wait(limits: Partial<Limits>, now = 0): number | undefined {
+function wait(limits: Partial<AnnouncedLimits>, now = 0): number | undefined {
   return requestedWait(
     { retryAfter: null, sentAt: undefined, rateLimit: undefined, ...limits },
     now,

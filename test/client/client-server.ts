@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { createStore, type Policy, type Store, type StoreOptions } from '../../src/index.js'
+import { createStore, type Limits, type Store, type StoreOptions } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 
 /** Midnight, so that the windows of a minute and of a day begin. */
@@ -24,7 +24,7 @@ export interface ClientServer {
 
 /** @param skewAt what the server's clock is ahead of the client's, by its time since T0, in ms */
 export function createClientServer(
-  limits?: Policy,
+  limits?: Limits,
   skewAt = (_: number) => 0,
   options: Partial<StoreOptions> = {},
 ): ClientServer {

@@ -1,7 +1,7 @@
 import { type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { createStore, PLANS, type Policy } from '../../src/index.js'
+import { createStore, type Limits, PLANS } from '../../src/index.js'
 import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 
 /** Clients that share a key and nothing else. */
@@ -55,7 +55,7 @@ export async function runFleet(fleet: Fleet): Promise<Outcome> {
   const { createCaller = createOurs, options } = fleet
   const time = createVirtualTime(T0 + startMs)
   const random = createRandom(seed)
-  const policy = { ...(PLANS[plan] as Policy), perDay: 1_000_000 }
+  const policy = { ...(PLANS[plan] as Limits), perDay: 1_000_000 }
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: { key: { id: 'key', plan: 'enterprise', limits: policy } },

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { type Client, type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { createStore, type Policy } from '../../src/index.js'
+import { createStore, type Limits } from '../../src/index.js'
 import { startRedis, withoutRedis } from '../engines/engines.js'
 import { perMinute } from './client-server.js'
 import { createVirtualTime, everythingElse } from './virtual-time.js'
@@ -114,7 +114,7 @@ test('shared - an address or client that cannot be one is refused, and never sho
 })
 
 /** Clients that know of each other only through Redis, as in processes of their own. */
-async function createProcesses(t: TestContext, count: number, limits?: Policy) {
+async function createProcesses(t: TestContext, count: number, limits?: Limits) {
   const redis = await startRedis()
   const admin = new Redis(redis.url)
   const connections = new Set<Connection>()

@@ -16,7 +16,13 @@ if (path !== undefined) {
   await storage.ready()
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
   const idempotency = { ttlMs: 86_400_000 }
-  const store = createStore({ storage, apiKeys, rateLimit: false, pagination: true, idempotency })
+  const store = createStore({
+    storage,
+    apiKeys,
+    rateLimiting: false,
+    pagination: true,
+    idempotency,
+  })
   // A busy driver can be late by more than the usual limits, and takes an error for the end of its server.
   const limits = { keepAliveTimeout: 600_000, requestTimeout: 600_000 }
   const server = await listen(store, { port: 0, ...limits })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Database } from '../../adapters/stores/sqlite/driver.js'
 import {
-  type SqliteRateLimits,
+  type SqliteRateLimitStore,
   type SqliteStorage,
-  sqliteRateLimits,
+  sqliteRateLimitStore,
   sqliteStorage,
 } from '../../adapters/stores/sqlite/index.js'
 import type { Pet, PetSnapshot } from '../../src/index.js'
@@ -11,7 +11,7 @@ import type { Pet, PetSnapshot } from '../../src/index.js'
 /** One of the processes that share a file. Its calls to SQLite block it, so everything happens between them. */
 export interface Process {
   readonly storage: SqliteStorage
-  readonly limits: SqliteRateLimits
+  readonly limits: SqliteRateLimitStore
   /** Calls back before or after the call of that number, from now on. What it throws, the call throws. */
   atCall(number: number, when: 'before' | 'after', task: (call: Call) => void): void
   /** How many calls it has made since then. */
@@ -105,7 +105,7 @@ async function openProcess(path: string): Promise<Process> {
   let calls = 0
   let alarm: { at: number; when: string; task: (call: Call) => void } | undefined
   const as = <T>(task: () => T): T => withDriver(open, task)
-  const [storage, limits] = [sqliteStorage(path), sqliteRateLimits(path)]
+  const [storage, limits] = [sqliteStorage(path), sqliteRateLimitStore(path)]
   await as(storage.ready)
   await as(limits.ready)
   return {

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { sqliteRateLimits, sqliteStorage } from '../../adapters/stores/sqlite/index.js'
+import { sqliteRateLimitStore, sqliteStorage } from '../../adapters/stores/sqlite/index.js'
 import { createRandom } from './random.js'
 import type { Mark } from './simulate.js'
 
@@ -15,7 +15,7 @@ if (folder !== undefined) {
   const mark = (mark: Mark) => void fs.writeSync(marks, JSON.stringify(mark))
   const path = join(folder, 'pets.sqlite')
   let storage = sqliteStorage(path)
-  const limits = counts ? sqliteRateLimits(path) : undefined
+  const limits = counts ? sqliteRateLimitStore(path) : undefined
   await storage.ready()
   await limits?.ready()
   const policy = { perMinute: 1_000, perDay: 1_000 }

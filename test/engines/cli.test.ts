@@ -45,7 +45,7 @@ after(async () => {
 test('cli - two servers share the animals and the quota', { skip: withoutBoth }, async t => {
   const url = await database('shared')
   const secret = url.replace('adoption@', 'adoption:s3cret@')
-  const words = ['--store', patient(secret), '--limits', (redis as Engine).url]
+  const words = ['--store', patient(secret), '--rate-limit-store', (redis as Engine).url]
   const one = await served(t, words)
   const two = await served(t, words)
   const { port } = postgres as Engine
@@ -76,7 +76,15 @@ test('cli - the URLs may come from variables, and the banner shows no password',
 }, async () => {
   const url = (await database('variables')).replace('adoption@', 'adoption:s3cret@')
   const env = { DATABASE_URL: url, REDIS_URL: (redis as Engine).url.replace('redis:', 'valkey:') }
-  const words = ['--store', patient('postgres:'), '--limits', 'redis:', '--empty', '--port', '0']
+  const words = [
+    '--store',
+    patient('postgres:'),
+    '--rate-limit-store',
+    'redis:',
+    '--empty',
+    '--port',
+    '0',
+  ]
   const child = spawn(process.execPath, [MAIN, ...words], { env: { ...process.env, ...env } })
   let output = ''
   for await (const chunk of child.stdout) {
@@ -106,20 +114,25 @@ test('cli - /readyz reports whether the engines respond, /healthz whether the pr
   const server = await served(t, [
     '--store',
     `${animals.url}?timeout=20s`,
-    '--limits',
+    '--rate-limit-store',
     counters.url,
   ])
   const { origin, baseUrl } = server.ready
   // A busy machine may be too late at first.
   const reports = (expected: object) =>
     until(async () => isDeepStrictEqual(await readiness(server.ready), expected))
-  await reports({ code: 200, status: 'ok', store: 'ok', limits: 'ok' })
+  await reports({ code: 200, status: 'ok', store: 'ok', rateLimitStore: 'ok' })
 
   await counters.signal('SIGKILL')
   assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 200)
-  await reports({ code: 200, status: 'ok', store: 'ok', limits: 'degraded' })
+  await reports({ code: 200, status: 'ok', store: 'ok', rateLimitStore: 'degraded' })
   await animals.signal('SIGKILL')
-  await reports({ code: 503, status: 'unavailable', store: 'unavailable', limits: 'degraded' })
+  await reports({
+    code: 503,
+    status: 'unavailable',
+    store: 'unavailable',
+    rateLimitStore: 'degraded',
+  })
   const refused = await fetch(`${baseUrl}/pets`, ADA)
   assert.equal(refused.status, 503)
   assert.equal(((await refused.json()) as { code: string }).code, 'storage_unavailable')
@@ -180,7 +193,7 @@ test('cli - a Redis that is unreachable at startup is reported, and counts once 
 }, async t => {
   await using counters = await startRedis()
   await counters.signal('SIGKILL')
-  const server = await served(t, ['--limits', `${counters.url}?timeout=20s`])
+  const server = await served(t, ['--rate-limit-store', `${counters.url}?timeout=20s`])
   const { origin, baseUrl } = server.ready
   const limits = async () => {
     const answer = await fetch(`${origin}/readyz`)
@@ -199,7 +212,7 @@ test('cli - a Redis that is unreachable at startup is reported, and counts once 
   )
 })
 
-test('cli - --limits takes a timeout, also in the variable and beside it', {
+test('cli - --rate-limit-store takes a timeout, also in the variable and beside it', {
   skip: withoutRedis,
 }, async t => {
   await using counters = await startRedis()
@@ -210,7 +223,7 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
     [counters.url, '', 150],
   ] as const) {
     process.env['REDIS_URL'] = variable
-    const server = await served(t, ['--limits', limits])
+    const server = await served(t, ['--rate-limit-store', limits])
     delete process.env['REDIS_URL']
     assert.equal(server.ready.limits, counters.url)
     await until(() => isCounted(server.ready))
@@ -221,7 +234,7 @@ test('cli - --limits takes a timeout, also in the variable and beside it', {
   }
 })
 
-test('cli - --limits takes the certificate of a private authority', {
+test('cli - --rate-limit-store takes the certificate of a private authority', {
   skip: withoutRedis || withoutOpenSsl,
 }, async t => {
   const path = createFolder('tls')
@@ -236,11 +249,15 @@ test('cli - --limits takes the certificate of a private authority', {
     ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
   )
   const url = `rediss://127.0.0.1:${port}`
-  const refused = await ended(['--limits', url, '--port', '0'], path)
+  const refused = await ended(['--rate-limit-store', url, '--port', '0'], path)
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /its certificate is not trusted; pass the CA .* as \?ca=<file>/)
   const valkey = url.replace('rediss', 'valkeys')
-  const server = await served(t, ['--limits', `${valkey}?ca=${certificate}`, '--require-limits'])
+  const server = await served(t, [
+    '--rate-limit-store',
+    `${valkey}?ca=${certificate}`,
+    '--require-rate-limit-store',
+  ])
   assert.equal(server.ready.limits, valkey)
   assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
   assert.doesNotMatch(await stopped(server), /degraded|limits:/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { redisRateLimits } from '../../adapters/redis/index.js'
+import { redisRateLimitStore } from '../../adapters/redis/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { postgresStorage } from '../../adapters/stores/postgres/index.js'
 import { createStore } from '../../src/index.js'
@@ -74,7 +74,7 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
   proxy.swallow()
   await pets.listPets()
   assert.equal(degraded.length, 1)
-  const direct = redisRateLimits({ url: redisUrl })
+  const direct = redisRateLimitStore({ url: redisUrl })
   const before = (await direct.inspect('me'))?.dayCount ?? 0
   await until(async () => {
     await pets.listPets()
@@ -86,13 +86,13 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
 })
 
 async function openStore(url = redisUrl) {
-  const limits = redisRateLimits({ url, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimitStore({ url, connectTimeoutMs: 60_000 })
   await limits.ready()
   const degraded: string[] = []
   const policy = { perMinute: 1_000_000, perDay: 1_000_000 }
   const store = createStore({
     storage: memoryStorage(),
-    rateLimits: limits,
+    rateLimitStore: limits,
     apiKeys: { secret: { id: 'me', plan: 'enterprise', limits: policy } },
   })
   store.events.on('ratelimit.degraded', ({ error }) => degraded.push((error as Error).message))

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
-import { redisRateLimits } from '../../adapters/redis/index.js'
+import { redisRateLimitStore } from '../../adapters/redis/index.js'
 import { postgresStorage } from '../../adapters/stores/postgres/index.js'
 import type { Pet } from '../../src/index.js'
 import { DAY } from '../../src/limits/windows-and-bans.js'
@@ -78,7 +78,7 @@ test('engines - creates, lists and gets over three processes are linearizable, a
   history.crash()
   history.reopen(pets.map(seen), nextId)
   // Every answer was counted once, and of the lost ones each perhaps. At midnight, counts begin anew.
-  const limits = redisRateLimits({ url: redis?.url as string })
+  const limits = redisRateLimitStore({ url: redis?.url as string })
   const counted = (await limits.inspect('history'))?.dayCount ?? 0
   await limits.close()
   const isOneDay = Math.floor(Date.now() / DAY) === day

@@ -31,7 +31,16 @@ test('deploy - a rolling restart under load fails no request, creates included',
   const key = { id: 'web', plan: 'enterprise', limits: LIMITS }
   writeFileSync(keys, JSON.stringify({ s3cret: key }))
   const ports = [await freePort(), await freePort()] as const
-  const words = ['--log', 'silent', '--store', postgres.url, '--limits', redis.url, '--keys', keys]
+  const words = [
+    '--log',
+    'silent',
+    '--store',
+    postgres.url,
+    '--rate-limit-store',
+    redis.url,
+    '--keys',
+    keys,
+  ]
   const start = (port: number) =>
     served(t, [...words, '--port', String(port), '--proxy-hops', '1', '--drain', '200ms'])
   const servers = [await start(ports[0]), await start(ports[1])]

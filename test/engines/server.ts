@@ -1,5 +1,5 @@
 import { listen } from '../../adapters/http/index.js'
-import { redisRateLimits } from '../../adapters/redis/index.js'
+import { redisRateLimitStore } from '../../adapters/redis/index.js'
 import { postgresStorage } from '../../adapters/stores/postgres/index.js'
 import { createStore } from '../../src/store.js'
 
@@ -8,12 +8,12 @@ const [, , postgresUrl, redisUrl, name, perDay] = process.argv
 if (postgresUrl && redisUrl && name) {
   const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
   const storage = postgresStorage({ url: postgresUrl, schema: name, timeoutMs: 60_000 })
-  const rateLimits = redisRateLimits({ url: redisUrl, connectTimeoutMs: 60_000 })
-  await Promise.all([storage.ready(), rateLimits.ready()])
+  const rateLimitStore = redisRateLimitStore({ url: redisUrl, connectTimeoutMs: 60_000 })
+  await Promise.all([storage.ready(), rateLimitStore.ready()])
   const store = createStore({
     storage,
-    rateLimits,
-    rateLimitTimeoutMs: 20_000,
+    rateLimitStore,
+    rateLimitStoreTimeoutMs: 20_000,
     apiKeys: { secret: { id: name, plan: 'enterprise', limits } },
     idempotency: { ttlMs: 86_400_000 },
     pagination: true,

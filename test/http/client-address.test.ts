@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { addressKey } from '../../adapters/http/request.js'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type RateLimitSnapshot } from '../../src/index.js'
 
 test('limits.address - an IPv4 address is one address key, as is an IPv6 /64', () => {
@@ -43,12 +43,12 @@ test('limits.address - only as many proxies are trusted as the host configures',
     [1, 'x'.repeat(14_000), 'addr:127.0.0.1'],
     [1, undefined, 'addr:127.0.0.1'],
   ] as const) {
-    const rateLimits = memoryRateLimits()
-    const store = createStore({ storage: memoryStorage(), apiKeys: {}, rateLimits })
+    const rateLimitStore = memoryRateLimitStore()
+    const store = createStore({ storage: memoryStorage(), apiKeys: {}, rateLimitStore })
     await using server = await listen(store, { port: 0, proxyHops })
     const headers = forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded }
     await (await fetch(`${server.url}/pets`, { headers })).text()
-    const partitions = ((await rateLimits.dump()) as RateLimitSnapshot).map(([name]) => name)
+    const partitions = ((await rateLimitStore.dump()) as RateLimitSnapshot).map(([name]) => name)
     assert.deepEqual(partitions, [counted], `${proxyHops} ${forwarded}`)
   }
 })

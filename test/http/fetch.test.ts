@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type PetStorage, type StoreOptions } from '../../src/index.js'
 import { assertGrowth } from '../support/memory.js'
 
@@ -10,12 +10,12 @@ const PETS = 'https://pets.test/v1/pets'
 const KEY = { authorization: 'Bearer demo' }
 
 test('toFetchHandler - counts requests without a key by the address of the `client` option', async () => {
-  const rateLimits = memoryRateLimits()
+  const rateLimitStore = memoryRateLimitStore()
   const client = (request: Request) => request.headers.get('cf-connecting-ip') ?? undefined
-  const handler = toFetchHandler(open({ rateLimits }), { client })
+  const handler = toFetchHandler(open({ rateLimitStore }), { client })
   await handler(new Request(PETS, { headers: { 'cf-connecting-ip': '192.0.2.1' } }))
   await handler(new Request(PETS))
-  const partitions = [...(await rateLimits.dump())].map(([name]) => name)
+  const partitions = [...(await rateLimitStore.dump())].map(([name]) => name)
   assert.deepEqual(partitions, ['addr:192.0.2.1', 'addr:local'])
   assert.throws(() => toFetchHandler(open(), { client: '192.0.2.1' as never }), /`client`/)
 })

@@ -20,8 +20,8 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['apiKeys', 'demo', 'an object', 'a string'],
   ['apiKeys', undefined, 'an object', 'undefined'],
   ['clock', 0, 'a function', '0'],
-  ['rateLimit', 'off', "one of true, false, 'shadow'", "'off'"],
-  ['rateLimits', new Map(), LIMITS, 'a Map'],
+  ['rateLimiting', 'off', "one of true, false, 'shadow'", "'off'"],
+  ['rateLimitStore', new Map(), LIMITS, 'a Map'],
   ['plans', [], 'an object', 'an array'],
   ['basePath', '/v1/', BASE, "'/v1/'"],
   ['basePath', 'v1', BASE, "'v1'"],
@@ -33,7 +33,7 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
   ['sunset', 8_640_000_000_000_001, INSTANT, '8640000000000001'],
   ['deprecatedAt', -8_640_000_000_000_001, INSTANT, '-8640000000000001'],
-  ['rateLimitTimeoutMs', 0, 'an integer from 1 to 2147483647', '0'],
+  ['rateLimitStoreTimeoutMs', 0, 'an integer from 1 to 2147483647', '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
   ['standardHeaders', 'draft-7', "one of 'draft-10', 'draft-11', null", "'draft-7'"],
@@ -128,7 +128,7 @@ test('options - names are compared by edit distance', () => {
 })
 
 test('options - undefined means the default, and a missing required option is named', async () => {
-  const store = open({ basePath: undefined, sunset: undefined, rateLimits: undefined })
+  const store = open({ basePath: undefined, sunset: undefined, rateLimitStore: undefined })
   assert.equal(store.basePath, '/v1')
   assert.equal(store.maxBodyBytes, 1_048_576)
   const message = `Expected \`apiKeys\` to be an object, got undefined`
@@ -244,7 +244,7 @@ test('options - `idempotency` needs a lifetime, and a storage that keeps keys', 
 
 test('options - accepts values at their bounds', () => {
   open({ sunset: 8.64e15, deprecatedAt: -8.64e15 })
-  open({ maxBodyBytes: 0, rateLimitTimeoutMs: 1 })
+  open({ maxBodyBytes: 0, rateLimitStoreTimeoutMs: 1 })
 })
 
 test('options - error messages show the first 80 characters of a value', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type Decision, type RateLimitStore } from '../../src/index.js'
 import { T0 } from './rate-limit-vectors.js'
 
@@ -91,8 +91,8 @@ test('circuit breaker - a server that hangs does not affect the partitions of an
 
 test('circuit breaker - counts kept in this process need none', async t => {
   const timers = t.mock.method(globalThis, 'setTimeout')
-  const rateLimits = memoryRateLimits()
-  const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimits })
+  const rateLimitStore = memoryRateLimitStore()
+  const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimitStore })
   const pets = store.forKey('a')
   for (let n = 0; n < 60; n++) await pets.listPets()
   await assert.rejects(pets.listPets(), { code: 'rate_limit_exceeded' })
@@ -101,9 +101,9 @@ test('circuit breaker - counts kept in this process need none', async t => {
 
 test('circuit breaker - an answer in time leaves no timer behind', async () => {
   const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
-  const { rateLimits } = remoteLimits()
-  const waits = { rateLimitTimeoutMs: 60_000 }
-  const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimits, ...waits })
+  const { rateLimitStore } = remoteLimits()
+  const waits = { rateLimitStoreTimeoutMs: 60_000 }
+  const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimitStore, ...waits })
   const before = timers()
   await store.forKey('a').listPets()
   await settled()
@@ -113,12 +113,12 @@ test('circuit breaker - an answer in time leaves no timer behind', async () => {
 /** A store over a remote rate limit store, with its time in the hands of the test. */
 function open(t: TestContext, serverOf?: (partition: string) => string) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { remote, rateLimits } = remoteLimits(serverOf)
+  const { remote, rateLimitStore } = remoteLimits(serverOf)
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: KEYS,
-    rateLimits,
-    rateLimitTimeoutMs: TIMEOUT,
+    rateLimitStore,
+    rateLimitStoreTimeoutMs: TIMEOUT,
     clock: () => T0,
   })
   const errors: string[] = []
@@ -147,7 +147,7 @@ function open(t: TestContext, serverOf?: (partition: string) => string) {
 }
 
 function remoteLimits(serverOf?: (partition: string) => string) {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   const waiting: (() => void)[] = []
   let hanging: (partition: string) => boolean = () => false
   let instead: (() => Promise<Decision>) | undefined
@@ -167,7 +167,7 @@ function remoteLimits(serverOf?: (partition: string) => string) {
       for (const answer of waiting.splice(0)) answer()
     },
   }
-  const rateLimits: RateLimitStore = {
+  const rateLimitStore: RateLimitStore = {
     ...table,
     ...(serverOf && { serverOf }),
     consume(...request) {
@@ -180,7 +180,7 @@ function remoteLimits(serverOf?: (partition: string) => string) {
       })
     },
   }
-  return { remote, rateLimits }
+  return { remote, rateLimitStore }
 }
 
 function thrower(): never {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryRateLimits } from '../../src/limits/memory-rate-limits.js'
+import { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
 import { PLANS } from '../../src/limits/plans.js'
 import { CLOCK_SKEW, type Decision, decide, type Usage } from '../../src/limits/windows-and-bans.js'
 import type { RateLimitStore } from '../../src/ports.js'
@@ -11,7 +11,7 @@ const DAY = 86_400_000
 const FREE = PLANS.free
 
 test('limiter - rejects a non-finite clock and counts nothing', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
     assert.throws(() => decide(undefined, FREE, now), RangeError)
     assert.throws(() => table.consume('key', FREE, now), RangeError)
@@ -26,7 +26,7 @@ test('limiter - each plan admits exactly its requests per minute and per day', (
     ['business', 1_000, 100_000],
     ['anonymous', 60, 1_000],
   ] as const) {
-    const table = memoryRateLimits()
+    const table = memoryRateLimitStore()
     const ask = (now: number) => table.consume('key', PLANS[plan], now) as Decision
     for (let n = 1; n <= perMinute; n++) assert.equal(ask(T0).remaining, perMinute - n, plan)
     assert.equal(ask(T0).code, 'rate_limit_exceeded', plan)
@@ -43,7 +43,7 @@ test('limiter - each plan admits exactly its requests per minute and per day', (
 })
 
 test('limiter - a plan lowered below current usage rejects until the window ends', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   const ask = (perMinute: number, perDay: number, now: number) => {
     const { code, limit, remaining, reset } = table.consume(
       'key',
@@ -60,7 +60,7 @@ test('limiter - a plan lowered below current usage rejects until the window ends
 })
 
 test('limiter - a fraction of a millisecond never moves a boundary', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   consume(table, 'key', T0 + MINUTE - 0.4, 60)
   assert.equal(consume(table, 'key', T0 + MINUTE - 0.1).retryAfter, 1)
   assert.equal(consume(table, 'key', T0 + MINUTE).remaining, 59)
@@ -71,7 +71,7 @@ test('limiter - a fraction of a millisecond never moves a boundary', () => {
 })
 
 test('limiter - rejections before a ban do not count towards the next one', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   const policy = { perMinute: 1_000, perDay: 1, banAfter: 2 }
   const codes = (now: number, count: number) =>
     Array.from({ length: count }, () => (table.consume('key', policy, now) as Decision).code)
@@ -81,7 +81,7 @@ test('limiter - rejections before a ban do not count towards the next one', () =
 })
 
 test('table - addresses from the 10,001st on share one budget', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   for (let n = 0; n < 10_000; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
   assert.equal(consume(table, 'addr:a', T0).remaining, 59)
   assert.equal(consume(table, 'addr:b', T0).remaining, 58)
@@ -93,7 +93,7 @@ test('table - addresses from the 10,001st on share one budget', () => {
 })
 
 test('table - keys and repeated requests do not count as new addresses', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   for (let n = 0; n < 10_000; n++) table.consume(`key ${n}`, FREE, T0)
   for (let n = 0; n < 10_000; n++) table.consume('addr:busy', PLANS.anonymous, T0)
   assert.equal(consume(table, 'addr:a', T0).remaining, 59)
@@ -101,7 +101,7 @@ test('table - keys and repeated requests do not count as new addresses', () => {
 })
 
 test('table - a clock that returns from two days ahead drops entries at the next midnight', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   const noon = T0 + DAY / 2
   consume(table, 'ahead', noon + 2 * DAY)
   consume(table, 'today', noon)
@@ -110,7 +110,7 @@ test('table - a clock that returns from two days ahead drops entries at the next
 })
 
 test('table - a new UTC day drops stale entries and keeps bans', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   table.consume('quiet', FREE, T0)
   table.consume('addr:192.0.2.1', PLANS.anonymous, T0)
   consume(table, 'banned', T0, 91)
@@ -123,7 +123,7 @@ test('table - a new UTC day drops stale entries and keeps bans', () => {
 })
 
 test('table - stepping back over midnight grants no second daily budget', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   const policy = { perMinute: 5, perDay: 5 }
   const midnight = T0 + DAY
   const ask = (partition: string, now: number) => table.consume(partition, policy, now) as Decision
@@ -136,7 +136,7 @@ test('table - stepping back over midnight grants no second daily budget', () => 
 
 test('table - a new day, a reset or a restore makes room for addresses', () => {
   const crowded = () => {
-    const table = memoryRateLimits()
+    const table = memoryRateLimitStore()
     for (let n = 0; n < 10_001; n++) table.consume(`addr:${n}`, PLANS.anonymous, T0)
     return table
   }
@@ -156,7 +156,7 @@ test('table - a new day, a reset or a restore makes room for addresses', () => {
 })
 
 test('table - inspect counts nothing, reset forgets one partition and its ban', () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   assert.equal(table.inspect('key'), undefined)
   consume(table, 'key', T0, 91)
   consume(table, 'other', T0, 5)

@@ -1,4 +1,4 @@
-import { PLANS, type PlanTable, type Policy } from '../../src/limits/plans.js'
+import { type Limits, PLANS, type PlanTable } from '../../src/limits/plans.js'
 
 /** 2030-01-01T00:00:00Z, where the clock of the vectors starts. */
 export const T0 = 1_893_456_000_000
@@ -21,7 +21,7 @@ export type Vector = readonly [
 ]
 
 /** The policy of a vector's caller. */
-export function policyOf(name: string): Policy {
+export function limitsOf(name: string): Limits {
   if (Object.hasOwn(PLANS, name)) return PLANS[name as keyof PlanTable]
   const [perMinute = 0, perDay = 0, banAfter] = name.split('/').map(Number)
   return banAfter === undefined ? { perMinute, perDay } : { perMinute, perDay, banAfter }

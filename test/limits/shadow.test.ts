@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { redisRateLimits } from '../../adapters/redis/index.js'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
-import { sqliteRateLimits } from '../../adapters/stores/sqlite/index.js'
+import { redisRateLimitStore } from '../../adapters/redis/index.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
+import { sqliteRateLimitStore } from '../../adapters/stores/sqlite/index.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore, type RateLimitStore } from '../../src/index.js'
 import { startRedis, withoutRedis } from '../engines/engines.js'
@@ -22,7 +22,7 @@ const SCHEDULE = [0, 0, 0, 0, 0, 0, 1, 2, 299, 301, 301, 301, 302, 400, 500, 501
 )
 
 interface Limiter {
-  readonly rateLimits: RateLimitStore
+  readonly rateLimitStore: RateLimitStore
   readonly close: () => Promise<unknown>
 }
 
@@ -30,7 +30,7 @@ for (const [name, { skip, open }] of Object.entries<{
   skip?: string | false
   open: () => Promise<Limiter>
 }>({
-  memory: { open: async () => ({ rateLimits: memoryRateLimits(), close: async () => {} }) },
+  memory: { open: async () => ({ rateLimitStore: memoryRateLimitStore(), close: async () => {} }) },
   sqlite: { skip: withoutSqlite, open: openSqlite },
   redis: { skip: withoutRedis, open: openRedis },
 })) {
@@ -63,7 +63,7 @@ test('shadow - metered calls and callers without a key are not rejected either',
   const plans = { anonymous: { perMinute: 1, perDay: 10 } }
   const store = createStore({
     ...{ storage: memoryStorage(), apiKeys: API_KEYS, clock: () => T0, plans },
-    rateLimit: 'shadow',
+    rateLimiting: 'shadow',
   })
   const metered = store.forKey('demo')
   for (let count = 0; count < 6; count++) await metered.listPets()
@@ -75,7 +75,7 @@ test('shadow - metered calls and callers without a key are not rejected either',
 })
 
 test('shadow - a client of a double in shadow mode is not held to a limit', async () => {
-  const double = createTestDouble({ apiKeys: API_KEYS, rateLimit: 'shadow' })
+  const double = createTestDouble({ apiKeys: API_KEYS, rateLimiting: 'shadow' })
   const headers = { authorization: 'Bearer demo' }
   for (let count = 0; count < 20; count++) {
     assert.equal((await double.fetch('pets', { headers })).status, 200)
@@ -99,13 +99,18 @@ interface Reply {
 /** The schedule, sent to a store of its own. */
 async function run(
   open: () => Promise<Limiter>,
-  rateLimit: true | 'shadow',
+  rateLimiting: true | 'shadow',
 ): Promise<readonly Reply[]> {
-  const { rateLimits, close } = await open()
+  const { rateLimitStore, close } = await open()
   let now = T0
   const store = createStore({
     ...{ storage: memoryStorage(), apiKeys: API_KEYS, clock: () => now },
-    ...{ rateLimits, rateLimit, rateLimitTimeoutMs: 60_000, standardHeaders: 'draft-11' },
+    ...{
+      rateLimitStore,
+      rateLimiting,
+      rateLimitStoreTimeoutMs: 60_000,
+      standardHeaders: 'draft-11',
+    },
   })
   let events: string[] = []
   store.events.on('*', name => events.push(name))
@@ -133,11 +138,11 @@ async function run(
 
 async function openSqlite(): Promise<Limiter> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-shadow-'))
-  const rateLimits = sqliteRateLimits(join(folder, 'limits.sqlite'))
+  const rateLimitStore = sqliteRateLimitStore(join(folder, 'limits.sqlite'))
   return {
-    rateLimits,
+    rateLimitStore,
     async close() {
-      await rateLimits.close()
+      await rateLimitStore.close()
       await rm(folder, { recursive: true })
     },
   }
@@ -145,11 +150,11 @@ async function openSqlite(): Promise<Limiter> {
 
 async function openRedis(): Promise<Limiter> {
   const engine = await startRedis()
-  const rateLimits = redisRateLimits({ url: engine.url, clock: 'store' })
+  const rateLimitStore = redisRateLimitStore({ url: engine.url, clock: 'store' })
   return {
-    rateLimits,
+    rateLimitStore,
     async close() {
-      await rateLimits.close()
+      await rateLimitStore.close()
       await engine.stop()
     },
   }

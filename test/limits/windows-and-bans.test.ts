@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiKey, createStore, PLANS } from '../../src/index.js'
-import { memoryRateLimits } from '../../src/limits/memory-rate-limits.js'
+import { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
 import { decide, type Usage } from '../../src/limits/windows-and-bans.js'
 import { DOORS, type Reply } from '../support/doors.js'
 import { type Consumer, type Reported, rateLimitSuite, reported } from './rate-limit-suite.js'
-import { policyOf } from './rate-limit-vectors.js'
+import { limitsOf } from './rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
 rateLimitSuite('table', tableConsumer)
@@ -29,7 +29,7 @@ function pureConsumer(): Consumer {
   const usages = new Map<string, Usage>()
   return {
     consume(partition, policy, now) {
-      const { decision, usage } = decide(usages.get(partition), policyOf(policy), now)
+      const { decision, usage } = decide(usages.get(partition), limitsOf(policy), now)
       usages.set(partition, usage)
       return reported(decision)
     },
@@ -42,13 +42,13 @@ function pureConsumer(): Consumer {
 }
 
 function tableConsumer(): Consumer {
-  let table = memoryRateLimits()
+  let table = memoryRateLimitStore()
   return {
     consume: async (partition, policy, now) =>
-      reported(await table.consume(partition, policyOf(policy), now)),
+      reported(await table.consume(partition, limitsOf(policy), now)),
     async restart() {
       const snapshot = JSON.stringify(await table.dump())
-      table = memoryRateLimits()
+      table = memoryRateLimitStore()
       await table.restore(JSON.parse(snapshot))
     },
   }
@@ -60,9 +60,9 @@ function tableConsumer(): Consumer {
  */
 async function doorConsumer(name: string): Promise<Consumer> {
   let now = 0
-  let table = memoryRateLimits()
+  let table = memoryRateLimitStore()
   const open = () =>
-    createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => now, rateLimits: table })
+    createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => now, rateLimitStore: table })
   let store = open()
   let door = await DOORS[name]?.(store)
   let direct = await DOORS['handle']?.(store)
@@ -81,7 +81,7 @@ async function doorConsumer(name: string): Promise<Consumer> {
     async restart() {
       const snapshot = await table.dump()
       await door?.close()
-      table = memoryRateLimits()
+      table = memoryRateLimitStore()
       await table.restore(snapshot)
       store = open()
       plans.clear()
@@ -94,7 +94,7 @@ async function doorConsumer(name: string): Promise<Consumer> {
   function give(key: string, policy: string): void {
     store.apiKeys.remove(key)
     const isPlan = Object.hasOwn(PLANS, policy)
-    const plan = isPlan ? { plan: policy } : { plan: 'enterprise', limits: policyOf(policy) }
+    const plan = isPlan ? { plan: policy } : { plan: 'enterprise', limits: limitsOf(policy) }
     store.apiKeys.add(key, { id: key, ...plan } as ApiKey)
     plans.set(key, policy)
   }

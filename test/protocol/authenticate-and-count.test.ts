@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import {
   ApiError,
   createStore,
@@ -21,8 +21,8 @@ test('limits.apply - a failing rate limit store causes no 500 and lifts no limit
     'answers a decision without numbers': () => ({}),
   }
   for (const [how, consume] of Object.entries(broken)) {
-    const rateLimits = { ...memoryRateLimits(), consume } as unknown as RateLimitStore
-    const store = open({ rateLimits })
+    const rateLimitStore = { ...memoryRateLimitStore(), consume } as unknown as RateLimitStore
+    const store = open({ rateLimitStore })
     const errors: unknown[] = []
     store.events.on('ratelimit.degraded', ({ error }) => errors.push(error))
     const statuses = await statusesOf(store, 61)
@@ -33,16 +33,16 @@ test('limits.apply - a failing rate limit store causes no 500 and lifts no limit
 })
 
 test('limits.apply - a recovered rate limit store is used again', async () => {
-  const table = memoryRateLimits()
+  const table = memoryRateLimitStore()
   let down = true
-  const rateLimits: RateLimitStore = {
+  const rateLimitStore: RateLimitStore = {
     ...table,
     consume(...request) {
       if (down) throw new Error('down')
       return table.consume(...request)
     },
   }
-  const store = open({ rateLimits })
+  const store = open({ rateLimitStore })
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
   down = false
   assert.equal((await list(store)).headers['x-ratelimit-remaining'], '59')
@@ -60,7 +60,7 @@ test('limits.apply - a decision that cannot become headers is replaced', async (
     { ...DECISION, reset: Number.NaN },
   ]) {
     const consume = async () => decision
-    const store = open({ rateLimits: { ...memoryRateLimits(), consume } as never })
+    const store = open({ rateLimitStore: { ...memoryRateLimitStore(), consume } as never })
     const messages: string[] = []
     store.events.on('ratelimit.degraded', ({ error }) => messages.push((error as Error).message))
     const { status, headers } = await list(store)
@@ -105,7 +105,7 @@ test('limits.apply - a clock that throws is a 500, not a rejection', async () =>
 })
 
 test('limits.apply - when off, nothing is counted and no response has limit headers', async () => {
-  const store = open({ rateLimit: false, standardHeaders: 'draft-10' })
+  const store = open({ rateLimiting: false, standardHeaders: 'draft-10' })
   for (let n = 0; n < 200; n++) await list(store)
   const { status, headers } = await list(store)
   assert.equal(status, 200)
@@ -165,8 +165,8 @@ test('limits.apply - a request that could not be read counts, unless it is outsi
 
 test('standardHeaders - t is 0 when the window has already ended', async () => {
   const decision = { ...DECISION, reset: T0 / 1000 - 5 }
-  const rateLimits = { ...memoryRateLimits(), consume: () => decision }
-  const { headers } = await list(open({ rateLimits, standardHeaders: 'draft-10' }))
+  const rateLimitStore = { ...memoryRateLimitStore(), consume: () => decision }
+  const { headers } = await list(open({ rateLimitStore, standardHeaders: 'draft-10' }))
   assert.equal(headers['ratelimit'], '"minute";r=59;t=0')
 })
 
@@ -183,7 +183,7 @@ test('identify - returns the operation and the key, and counts nothing', async (
   }
   assert.deepEqual(identify('GET', '/v1/pets', 'bearer demo'), {
     operation: 'listPets',
-    knownKey: { id: 'demo', plan: 'free', policy: { perMinute: 60, perDay: 1_000 } },
+    knownKey: { id: 'demo', plan: 'free', limits: { perMinute: 60, perDay: 1_000 } },
   })
   assert.deepEqual(identify('GET', '/v1/pets/1', 'Bearer wrong'), {
     operation: 'getPet',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import { Cluster, Redis } from 'ioredis'
-import { type RedisRateLimits, redisRateLimits } from '../../adapters/redis/index.js'
+import { type RedisRateLimitStore, redisRateLimitStore } from '../../adapters/redis/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiKey, createStore } from '../../src/index.js'
 import {
@@ -125,7 +125,7 @@ async function open(
   perDay = PER_MINUTE,
 ) {
   const access = typeof server === 'string' ? { url: server } : { client: server }
-  const limits = redisRateLimits({ ...access, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimitStore({ ...access, connectTimeoutMs: 60_000 })
   await limits.ready()
   t.after(() => limits.close())
   const policy = { perMinute: PER_MINUTE, perDay, banAfter: PER_MINUTE }
@@ -133,8 +133,8 @@ async function open(
   const apiKeys = Object.fromEntries(ids.map(id => [idToKey(id), record(id)]))
   const store = createStore({
     storage: memoryStorage(),
-    rateLimits: limits,
-    rateLimitTimeoutMs: TIMEOUT_MS,
+    rateLimitStore: limits,
+    rateLimitStoreTimeoutMs: TIMEOUT_MS,
     apiKeys,
   })
   const errors: string[] = []
@@ -156,6 +156,6 @@ async function command({ url }: Engine, ...words: string[]): Promise<unknown> {
 }
 
 /** Beside much load, one answer takes longer than the second that a ping waits. */
-function untilAnswered(limits: RedisRateLimits): Promise<void> {
+function untilAnswered(limits: RedisRateLimitStore): Promise<void> {
   return until(() => resolves(limits.ping()))
 }

@@ -7,11 +7,11 @@ import { inspect } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
 import {
   type RedisOptions,
-  type RedisRateLimits,
-  redisRateLimits,
+  type RedisRateLimitStore,
+  redisRateLimitStore,
 } from '../../adapters/redis/index.js'
 import { OptionError } from '../../src/index.js'
-import { PLANS, type Policy } from '../../src/limits/plans.js'
+import { type Limits, PLANS } from '../../src/limits/plans.js'
 import { decide, type Usage } from '../../src/limits/windows-and-bans.js'
 import { createRandom } from '../crash/random.js'
 import {
@@ -22,7 +22,7 @@ import {
   withoutRedis,
 } from '../engines/engines.js'
 import { rateLimitSuite } from '../limits/rate-limit-suite.js'
-import { policyOf, T0 } from '../limits/rate-limit-vectors.js'
+import { limitsOf, T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
 import { testUnless } from '../support/test-unless.js'
 import { resolves, until } from '../support/waiting.js'
@@ -35,7 +35,7 @@ const DAY = 86_400_000
 const engine = skip ? undefined : await startRedis()
 const url = engine?.url as string
 const admin = new Redis(url, { lazyConnect: true })
-const opened: RedisRateLimits[] = []
+const opened: RedisRateLimitStore[] = []
 after(async () => {
   for (const limits of opened) await limits.close()
   admin.disconnect()
@@ -55,7 +55,7 @@ test('redis - the script decides like `decide`, step by step', async () => {
       step++
       now += STRIDES[random(STRIDES.length)] as number
       const partition = `key ${random(8)}`
-      const policy = POLICIES[random(POLICIES.length)] as Policy
+      const policy = POLICIES[random(POLICIES.length)] as Limits
       const expected = decide(usages.get(partition), policy, now)
       usages.set(partition, expected.usage)
       return { expected: expected.decision, actual: limits.consume(partition, policy, now) }
@@ -77,7 +77,7 @@ const STRIDES = [
   ...[MINUTE, 5 * MINUTE, 61 * MINUTE, DAY / 2, DAY],
 ]
 
-const POLICIES: readonly Policy[] = [
+const POLICIES: readonly Limits[] = [
   { perMinute: 3, perDay: 40 },
   { perMinute: 5, perDay: 9, banAfter: 2 },
   { perMinute: 1, perDay: 1, banAfter: 1 },
@@ -166,7 +166,7 @@ test('redis - a reset touches no other prefix, whatever the prefix is', async ()
 })
 
 test('redis - a given client is used and left open', async () => {
-  const limits = redisRateLimits({ client: admin, prefix: 'hosted:' })
+  const limits = redisRateLimitStore({ client: admin, prefix: 'hosted:' })
   assert.equal((await limits.consume('ci', PLANS.free, T0)).remaining, 59)
   assert.equal(limits.serverOf('ci'), '')
   await limits.close()
@@ -213,7 +213,7 @@ anywhere('redis - invalid options are refused, and show no URL', () => {
   ]
   for (const [options, message] of cases) {
     assert.throws(
-      () => redisRateLimits(options),
+      () => redisRateLimitStore(options),
       error => {
         assert.ok(error instanceof OptionError)
         assert.match(error.message, message)
@@ -278,7 +278,7 @@ test('redis - the permissions that the page names are enough, on a cluster and a
       assert.match((await failure(options)).message, /allow .*\+select/)
     }
     for (const server of servers) await allow(server, [...rules, ...extra])
-    const limits = redisRateLimits(options)
+    const limits = redisRateLimitStore(options)
     for (let n = 0; n < 20; n++) await limits.consume(`key ${n}`, PLANS.free, T0)
     await limits.ping()
     assert.equal((await limits.dump()).length, 20)
@@ -304,7 +304,7 @@ anywhere('redis - a server that accepts but never responds times out at the star
 
 test('redis - a server that comes later is counted on, and closing ends the attempts', async t => {
   const port = await freePort()
-  const limits = redisRateLimits({ url: `redis://127.0.0.1:${port}` })
+  const limits = redisRateLimitStore({ url: `redis://127.0.0.1:${port}` })
   t.after(() => limits.close())
   const away = /nothing listens there|not connected/
   for (const call of [limits.ready, limits.ping]) await assert.rejects(call(), away)
@@ -321,7 +321,7 @@ async function consumer() {
   const limits = await open({ clock: 'store' })
   return {
     async consume(partition: string, policy: string, now: number) {
-      const decision = await limits.consume(partition, policyOf(policy), now)
+      const decision = await limits.consume(partition, limitsOf(policy), now)
       const { code, limit, remaining, reset, retryAfter } = decision
       return { code, limit, remaining, reset, retryAfter } as typeof decision
     },
@@ -334,8 +334,8 @@ async function consumer() {
   }
 }
 
-async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
-  const limits = redisRateLimits({
+async function open(options: RedisOptions = {}): Promise<RedisRateLimitStore> {
+  const limits = redisRateLimitStore({
     ...(options.client ? {} : { url }),
     prefix: `${prefixes++}:`,
     connectTimeoutMs: 60_000,
@@ -347,7 +347,7 @@ async function open(options: RedisOptions = {}): Promise<RedisRateLimits> {
 }
 
 async function failure(options: RedisOptions): Promise<Error> {
-  const limits = redisRateLimits(options)
+  const limits = redisRateLimitStore(options)
   try {
     await limits.ready()
   } catch (error) {

@@ -1,9 +1,9 @@
 import { createClient } from '../../adapters/client/index.js'
 import { storageSuite } from '../../adapters/stores/kit/suite.js'
-import { memoryRateLimits, memoryStorage } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { rateLimitSuite, reported } from '../limits/rate-limit-suite.js'
-import { policyOf } from '../limits/rate-limit-vectors.js'
+import { limitsOf } from '../limits/rate-limit-vectors.js'
 import { protocolSuite } from '../protocol/checks/suite.js'
 import { DOORS } from '../support/doors.js'
 import { type Result, runAll, test } from './node-test.js'
@@ -29,14 +29,14 @@ for (const name of ['handle', 'fetch']) {
   verifiedSuite(name, open)
 }
 rateLimitSuite('memory', () => {
-  let limits = memoryRateLimits()
+  let limits = memoryRateLimitStore()
   return {
     async consume(partition, policy, now) {
-      return reported(await limits.consume(partition, policyOf(policy), now))
+      return reported(await limits.consume(partition, limitsOf(policy), now))
     },
     async restart() {
       const counts = await limits.dump()
-      limits = memoryRateLimits()
+      limits = memoryRateLimitStore()
       await limits.restore(counts)
     },
   }

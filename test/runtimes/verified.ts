@@ -23,7 +23,7 @@ export function verifiedSuite(name: string, open: (handler: ApiHandler) => Promi
     baseUrl: `${ORIGIN}${store.basePath}`,
     apiKey: 'main',
     spareApiKey: 'spare',
-    limits: true,
+    exhaust: true,
     skip: ['http', 'openapi'],
     clock: () => now,
     sleep: async ms => {

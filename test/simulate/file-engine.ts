@@ -4,7 +4,7 @@ import {
   jsonFileStorage,
 } from '../../adapters/stores/json-file/index.js'
 import type { Disk } from '../../adapters/stores/kit/disk.js'
-import { memoryRateLimits } from '../../adapters/stores/memory.js'
+import { memoryRateLimitStore } from '../../adapters/stores/memory.js'
 import type { RateLimitSnapshot } from '../../src/index.js'
 import { crowdOf, ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
@@ -173,20 +173,20 @@ export function createFileEngine(options: Stage) {
         deaths === before &&
         note(message.replace(/.*(could not be compacted|unfinished write).*/s, '$1')),
     )
-    const rateLimits = memoryRateLimits()
+    const rateLimitStore = memoryRateLimitStore()
     const { idempotencyKeys: opened = [] } = await storage.dump()
     return {
       storage,
-      rateLimits,
+      rateLimitStore,
       /** Before the process serves. */
       async begin() {
-        if (kept) await rateLimits.restore(kept)
+        if (kept) await rateLimitStore.restore(kept)
         else model.state.limits.forget()
         kept = undefined
       },
       /** @param keeps whether the counts are to be found again when it is opened */
       async close(keeps: boolean) {
-        ensureFewCounts(await rateLimits.dump(), setting)
+        ensureFewCounts(await rateLimitStore.dump(), setting)
         ensureFewKeys(await storage.dump(), opened.length, setting)
         const before = deaths
         try {
@@ -194,7 +194,7 @@ export function createFileEngine(options: Stage) {
         } finally {
           exit(disk)
         }
-        if (deaths === before && keeps && setting.keepsLimits) kept = await rateLimits.dump()
+        if (deaths === before && keeps && setting.keepsLimits) kept = await rateLimitStore.dump()
       },
     }
   }

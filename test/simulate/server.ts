@@ -136,8 +136,8 @@ export function createServer(options: Stage) {
   async function open(): Promise<Process> {
     const own = life
     const backend = await engine.open()
-    const { storage, rateLimits } = backend
-    const given = { ...storeOptions(setting, model.state.keys), storage, clock, rateLimits }
+    const { storage, rateLimitStore } = backend
+    const given = { ...storeOptions(setting, model.state.keys), storage, clock, rateLimitStore }
     const store = createStore(given)
     store.events.on('*', model.announce)
     const checks = new Map<WireRequest, (response: WireResponse) => void>()

@@ -85,7 +85,7 @@ function walk({ checker, program }: Project, entries: ReadonlyMap<string, string
     if (!type || seen.has(type.id)) return
     seen.add(type.id)
     const parts = type.isUnionType() || type.isIntersectionType() ? type.getTypes() : []
-    for (const part of [...parts, ...type.getAliasTypeArguments()]) visit(part, path)
+    for (const part of [...parts, ...argumentsOf(type)]) visit(part, path)
     if (type.isTypeReference()) for (const one of checker.getTypeArguments(type)) visit(one, path)
     for (const kind of [SignatureKind.Call, SignatureKind.Construct]) {
       for (const signature of checker.getSignaturesOfType(type, kind)) call(signature, path)
@@ -109,6 +109,12 @@ function walk({ checker, program }: Project, entries: ReadonlyMap<string, string
     names.push({ path, name: symbol.name, kind, type: type ? checker.typeToString(type) : '' })
     visit(type, path)
   }
+}
+
+/** Without the declarations of options, which `OptionsOf` turns into what a caller passes. */
+function argumentsOf(type: Type): readonly Type[] {
+  const isOfOptions = /^(OptionsOf|Omit|Pick)$/.test(type.getAliasSymbol()?.name ?? '')
+  return isOfOptions ? [] : type.getAliasTypeArguments()
 }
 
 function typesOf(checker: Checker, symbol: ApiSymbol): readonly (Type | undefined)[] {

@@ -118,7 +118,7 @@ test('faults - hold no credential: such a header matches by presence only, and n
 
 test('faults - chance repeats exactly: after a reset, after a restore, and with the same seed', async () => {
   const fault = { ...DOWN, chance: 0.3, seed: 7 } as const
-  const double = createTestDouble({ faults: [fault], rateLimit: false })
+  const double = createTestDouble({ faults: [fault], rateLimiting: false })
   const first = await statuses(double, 40)
   assert.deepEqual(new Set(first), new Set([200, 503]))
   const [armed] = double.faults.list()
@@ -134,13 +134,13 @@ test('faults - chance repeats exactly: after a reset, after a restore, and with 
   assert.deepEqual(await statuses(double, 40), next)
   double.reset()
   assert.deepEqual(await statuses(double, 40), first)
-  const other = createTestDouble({ rateLimit: false })
+  const other = createTestDouble({ rateLimiting: false })
   other.faults.arm({ ...DOWN, chance: 0.3, seed: 8 })
   assert.notDeepEqual(await statuses(other, 40), first)
 })
 
 test('faults - chance is as likely as it says, and faults without a seed draw differently', async () => {
-  const double = createTestDouble({ rateLimit: false, journal: 1 })
+  const double = createTestDouble({ rateLimiting: false, journal: 1 })
   double.faults.arm({ kind: 'status', status: 503, chance: 0.25 })
   double.faults.arm({ kind: 'delay', ms: 0, chance: 0.5 })
   const seeds = double.faults.list().map(({ seed }) => seed)

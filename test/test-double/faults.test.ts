@@ -172,7 +172,7 @@ test('faults - a status can have any Retry-After, with an Error body and true ra
 })
 
 test('faults - any status from 400 to 599 has an Error body with a code that fits', async () => {
-  const double = createTestDouble({ rateLimit: false })
+  const double = createTestDouble({ rateLimiting: false })
   const codes: Record<string, string[]> = {}
   for (let status = 400; status <= 599; status++) {
     double.faults.arm({ kind: 'status', status })

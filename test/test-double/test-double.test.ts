@@ -128,7 +128,7 @@ test('reset - restores the initial digest after any change', async () => {
 })
 
 test('reset - concurrent requests see the old state or the new one, and bring nothing back', async () => {
-  const double = createTestDouble({ rateLimit: false })
+  const double = createTestDouble({ rateLimiting: false })
   const start = await double.digest()
   for (let round = 0; round < 20; round++) {
     double.faults.arm({ kind: 'delay', ms: 1_000, operation: 'createPet' })

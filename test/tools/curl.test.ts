@@ -66,7 +66,7 @@ test('curl - nothing in a request runs as a command or reads a file', async t =>
 test('curl - the journal of a double repeats what came over a socket', async t => {
   if (isMissing(t)) return
   await using recorder = await recordRequests()
-  await using double = createTestDouble({ rateLimit: false })
+  await using double = createTestDouble({ rateLimiting: false })
   const { port } = await double.listen()
   const sent = SENT.map(([head, body = '']) => {
     const length = body === '' ? '' : `content-length: ${body.length}\r\n`

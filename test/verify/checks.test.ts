@@ -93,7 +93,7 @@ const CONFIGURATIONS: Readonly<
   },
   'after the removal of getPet, without rate limits': {
     inProcess: true,
-    store: async () => ({ clock: () => SUNSET + DAY, rateLimit: false }),
+    store: async () => ({ clock: () => SUNSET + DAY, rateLimiting: false }),
     // Every response carries the headers (spec §8), so this one is not the API of the specification.
     verify: { skip: ['limits', 'ratelimit'] },
     skipped: [
@@ -144,7 +144,7 @@ test('verify - a run waits for windows, never gets a 429 or a ban, and names wha
   const waits: Wait[] = []
   const { requestCount: requests } = await verify({
     ...own.options,
-    limits: false,
+    exhaust: false,
     onWait: wait => waits.push(wait),
   })
   assert.deepEqual(rejections, [])
@@ -167,7 +167,7 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
     baseUrl: double.baseUrl,
     apiKey: 'demo-business',
     spareApiKey: 'demo-free',
-    limits: true,
+    exhaust: true,
     fetch: double.fetch,
     clock: double.clock.now,
     sleep: double.clock.sleep,
@@ -181,7 +181,7 @@ test('verify - on the frozen clock of a test double, limits and bans take no tim
 
 test('verify - a check alone passes, and sends no more requests than it announces', async () => {
   for (const { id, maxRequests: requests, needs } of CHECKS) {
-    if (needs?.includes('limits')) continue
+    if (needs?.includes('exhaust')) continue
     const report = await verifyOnly(id, needs?.includes('socket') ? 'over HTTP' : 'in process')
     assert.deepEqual([id, report.results[0]?.outcome], [id, 'passed'])
     assert.ok(
@@ -221,13 +221,13 @@ test('verify - a budget that cannot suffice until tomorrow ends the run before i
     undefined,
     'in process',
   )
-  await assert.rejects(verify({ ...own.options, limits: false, only: ['auth', 'create'] }), {
+  await assert.rejects(verify({ ...own.options, exhaust: false, only: ['auth', 'create'] }), {
     name: 'VerifyError',
     message:
       /^The key has 59 requests until 2030-01-02T00:00:00Z, and this may take \d+; choose fewer checks$/,
   })
   assert.equal((await own.store.listPets()).length, 0)
-  const { ok } = await verify({ ...own.options, limits: false, only: ['list.limit', 'list.type'] })
+  const { ok } = await verify({ ...own.options, exhaust: false, only: ['list.limit', 'list.type'] })
   assert.equal(ok, true)
 })
 
@@ -237,7 +237,7 @@ test('verify - a budget that lasts until tomorrow ends the run', async () => {
     undefined,
     'in process',
   )
-  await assert.rejects(verify({ ...own.options, limits: false }), {
+  await assert.rejects(verify({ ...own.options, exhaust: false }), {
     name: 'VerifyError',
     message: 'The key is exhausted until 2030-01-02T00:00:00Z; continue then',
   })
@@ -254,7 +254,7 @@ test('verify - headers that always say 0 do not stop the run for long', async ()
   const waits: number[] = []
   const { results } = await verify({
     ...own.options,
-    limits: false,
+    exhaust: false,
     fetch,
     only: ['auth', 'ratelimit'],
     onWait: ({ waitMs }) => waits.push(waitMs),
@@ -275,7 +275,7 @@ test('verify - readOnly creates nothing and sends no body', async () => {
     methods.add(request.method)
     return handler(request)
   })
-  const { results } = await verify({ ...own.options, limits: false, fetch, readOnly: true })
+  const { results } = await verify({ ...own.options, exhaust: false, fetch, readOnly: true })
   assert.deepEqual([...methods].toSorted(), ['GET', 'HEAD', 'PROPFIND'])
   assert.equal((await own.store.listPets()).length, 1)
   const passed = results.filter(({ outcome }) => outcome === 'passed').map(({ id }) => id)
@@ -388,7 +388,7 @@ test('verify - a server that cannot be verified is one clear line', async t => {
 test('verify - a wrong or exhausted spare key is found before the run', async () => {
   const server = await openFaulty({})
   const run = (fetch: typeof server.fetch, spareApiKey: string) =>
-    verify({ ...server, fetch, apiKey: MAIN_KEY, spareApiKey, limits: true })
+    verify({ ...server, fetch, apiKey: MAIN_KEY, spareApiKey, exhaust: true })
   await assert.rejects(run(server.fetch, 'other'), {
     message: 'The server rejects the spare key with 401; is it valid there?',
   })
@@ -474,8 +474,8 @@ test('verify - options are checked at construction, and never show a key', () =>
     ['baseUrl', { baseUrl: 'http://me:s3cret@a/v1' }],
     ['apiKey', { apiKey: 's3cret key' }],
     ['level', { level: 'MAY' }],
-    ['spareApiKey', { limits: true }],
-    ['spareApiKey', { limits: true, apiKey: 's3cret', spareApiKey: 's3cret' }],
+    ['spareApiKey', { exhaust: true }],
+    ['spareApiKey', { exhaust: true, apiKey: 's3cret', spareApiKey: 's3cret' }],
   ] as const) {
     const given = { baseUrl: 'http://a/v1', apiKey: 'k', ...options } as VerifyOptions
     assert.throws(
@@ -553,7 +553,7 @@ async function listenOn(t: TestContext, server: Server): Promise<number> {
 async function outcomesOf(part: string, wrong: Wrong): Promise<readonly string[]> {
   const server = await openFaulty({ wrong })
   const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
-  const { results } = await verify({ ...server, ...keys, limits: true, only: [part] })
+  const { results } = await verify({ ...server, ...keys, exhaust: true, only: [part] })
   return [...new Set(results.map(({ outcome }) => outcome))]
 }
 
@@ -566,7 +566,7 @@ async function verifyOnly(part: string, door?: Door): Promise<VerifyReport> {
   await using own = await openOwn({}, withDocs, door)
   await own.store.createPet({ name: 'Ada', categoryId: 1 })
   const openApiUrl = `${own.origin}/openapi.json`
-  return await verify({ ...own.options, only: [part], openApiUrl, limits: part === 'limits' })
+  return await verify({ ...own.options, only: [part], openApiUrl, exhaust: part === 'limits' })
 }
 
 interface Own extends AsyncDisposable {
@@ -609,7 +609,7 @@ async function openOwn(
       ...(!server && { fetch: toFetchHandler(handler) }),
       apiKey: MAIN_KEY,
       spareApiKey: SPARE_KEY,
-      limits: true,
+      exhaust: true,
       idempotency: true,
       clock,
       sleep: async ms => {

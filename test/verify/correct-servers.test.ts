@@ -44,7 +44,7 @@ for (const [name, choices] of Object.entries(PLAIN)) {
       now += ms
     }
     const time = { clock, sleep, maxWaitMs: 10 * DAY }
-    const options = { baseUrl, limits: true, spareApiKey: SPARE, ...time }
+    const options = { baseUrl, exhaust: true, spareApiKey: SPARE, ...time }
     assert.deepEqual(await broken(options), [])
   })
 }

@@ -65,7 +65,7 @@ test('verify - without any rate limit headers, one SHOULD is not met', async () 
       return { status, headers: Object.fromEntries(others), body }
     },
   }
-  const results = await resultsOf(fault, { limits: false })
+  const results = await resultsOf(fault, { exhaust: false })
   assert.deepEqual(failed(results), ['ratelimit.present.200'])
 })
 
@@ -89,11 +89,11 @@ async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]
 
 async function resultsOf(
   fault: Partial<PlantedFault>,
-  { limits = true } = {},
+  { exhaust = true } = {},
 ): Promise<readonly CheckResult[]> {
   const server = await openFaulty(fault)
   const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
-  const options = { ...server, ...keys, limits, idempotency: true, maxWaitMs: DAY }
+  const options = { ...server, ...keys, exhaust, idempotency: true, maxWaitMs: DAY }
   return (await verify(options)).results
 }
 

@@ -25,9 +25,9 @@ test('verify - our own command line breaks nothing, description and console incl
   const [, most = ''] =
     /^Verifying http:\S+\. Checks: \d+, requests: at most (\d+)\n/.exec(stdout) ?? []
   const page = await readFile(new URL('adapters/verify/README.md', ROOT_URL), 'utf8')
-  const [, promised = ''] = / never sends more than (\d+) without `--limits`/.exec(page) ?? []
+  const [, promised = ''] = / never sends more than (\d+) without `--exhaust`/.exec(page) ?? []
   assert.ok(Number(most) <= Number(promised), `${most} of ${promised} requests`)
-  const limits = CHECKS.filter(({ needs }) => needs?.includes('limits')).length
+  const limits = CHECKS.filter(({ needs }) => needs?.includes('exhaust')).length
   const passed = CHECKS.length - limits
   assert.match(stdout, new RegExp(`\\n${limits} skipped: needs a spare key to exhaust\\n`))
   assert.match(

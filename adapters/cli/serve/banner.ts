@@ -1,4 +1,4 @@
-import { PLANS, type Plan, type Policy } from '../../../src/limits/plans.js'
+import { type Limits, PLANS, type Plan } from '../../../src/limits/plans.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import type { ServeSettings } from '../options.js'
 import { version } from '../version.js'
@@ -10,7 +10,7 @@ export interface Ready {
   /** A working key for each plan; empty with `--keys`, which are not printed. */
   readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
   readonly store: string
-  readonly limits: string
+  readonly rateLimitStore: string
   readonly animals: number
   /** The address of the console, with its token, or null without it. */
   readonly console: string | null
@@ -30,7 +30,7 @@ type Row = readonly [label: string, value: string]
  * @param source where the animals come from
  */
 export function banner(ready: Ready, source: string, settings: ServeSettings): string {
-  const { baseUrl, origin, staging, store, limits, animals, console, control } = ready
+  const { baseUrl, origin, staging, store, rateLimitStore, animals, console, control } = ready
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
@@ -41,7 +41,7 @@ export function banner(ready: Ready, source: string, settings: ServeSettings): s
     ...rowIf('Metrics', ready.metrics),
     ['Animals', `${animals}, ${source}`],
     ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
-    ...rowIf('Limits', limits === 'memory:' ? undefined : limits),
+    ...rowIf('Limits', rateLimitStore === 'memory:' ? undefined : rateLimitStore),
     ...keyRows(ready, settings),
     ...rowIf('Mode', modesOf(settings)),
     ['Try', `curl -i '${baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${key}'`],
@@ -51,30 +51,30 @@ export function banner(ready: Ready, source: string, settings: ServeSettings): s
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
-function keyRows({ apiKeys }: Ready, { keys, rateLimit }: ServeSettings): readonly Row[] {
+function keyRows({ apiKeys }: Ready, { keys, rateLimiting }: ServeSettings): readonly Row[] {
   if (keys !== undefined) return [['API keys', `from ${keys}`]]
   return Object.entries(apiKeys).map(([plan, key], at) => {
-    const budget = rateLimit === false ? plan : budgetText(POLICIES[plan as Plan])
+    const budget = rateLimiting === false ? plan : budgetText(POLICIES[plan as Plan])
     return [at === 0 ? 'API keys' : '', `${key.padEnd(16)} ${budget}`]
   })
 }
 
-const POLICIES: Readonly<Record<Plan, Policy>> = {
+const POLICIES: Readonly<Record<Plan, Limits>> = {
   ...PLANS,
   enterprise: DEMO_KEYS['demo-enterprise'].limits,
 }
 
-function budgetText({ perMinute, perDay }: Policy): string {
+function budgetText({ perMinute, perDay }: Limits): string {
   const [minute, day] = [perMinute, perDay].map(value => value.toLocaleString('en-US'))
   return `${minute} requests a minute, ${day} a day`
 }
 
 /** Undefined without any. */
 function modesOf(settings: ServeSettings): string | undefined {
-  const { rateLimit, noCors, pagination, idempotency, delay, clock, watch } = settings
+  const { rateLimiting, noCors, pagination, idempotency, delay, clock, watch } = settings
   const modes = [
-    rateLimit === false && 'no rate limits',
-    rateLimit === 'shadow' && 'limits in shadow mode: counted, never rejected',
+    rateLimiting === false && 'no rate limits',
+    rateLimiting === 'shadow' && 'limits in shadow mode: counted, never rejected',
     noCors && 'no CORS',
     pagination && 'pagination',
     idempotency !== undefined && 'idempotency keys',

@@ -32,8 +32,8 @@ export async function openControlled(
   token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
-  const { delay: ms, clock = 'running', allow = [], clients, rateLimit, seed } = settings
-  const isLimited = rateLimit !== false
+  const { delay: ms, clock = 'running', allow = [], clients, rateLimiting, seed } = settings
+  const isLimited = rateLimiting !== false
   const options: TestDoubleOptions & { readonly control: string } = {
     ...(await storeOptions(settings)),
     clock,
@@ -62,7 +62,7 @@ export async function openControlled(
     },
     fill: async () => ({ animals: snapshot.pets.length, source }),
     store: 'memory:',
-    limits: 'memory:',
+    rateLimitStore: 'memory:',
   }
 }
 

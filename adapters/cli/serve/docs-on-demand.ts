@@ -30,9 +30,9 @@ export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): Api
 }
 
 /** What the options of a store change in its description. */
-export function describedBy({ keys, pagination, rateLimit, idempotency }: DescribedSettings) {
+export function describedBy({ keys, pagination, rateLimiting, idempotency }: DescribedSettings) {
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
-  return { pagination, rateLimit, idempotency: idempotency !== undefined, demoKeys }
+  return { pagination, rateLimiting, idempotency: idempotency !== undefined, demoKeys }
 }
 
 /** The page for coding agents; its front matter says when to read it. */

@@ -137,8 +137,8 @@ export function withServerPages(handler: ApiHandler, options: PagesOptions): Api
   const readiness = async (): Promise<Page> => {
     const store = (await health?.isAvailable()) === false ? 'unavailable' : 'ok'
     const status = draining.aborted ? 'draining' : store
-    const limits = health?.isDegraded() ? 'degraded' : 'ok'
-    const text = JSON.stringify({ status, store, limits })
+    const rateLimitStore = health?.isDegraded() ? 'degraded' : 'ok'
+    const text = JSON.stringify({ status, store, rateLimitStore })
     return { status: status === 'ok' ? 200 : 503, text }
   }
   const pages = new Map<string, () => Page | Promise<Page>>([

@@ -104,7 +104,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   const metrics = await openMetrics(settings, notes, stops)
   const token = controlToken()
   // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
-  const own = { ...settings, store: 'memory:', limits: 'memory:' }
+  const own = { ...settings, store: 'memory:', rateLimitStore: 'memory:' }
   const staging =
     stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
   const production = await open(settings, 'port', settings.port, staging?.server.url)
@@ -113,13 +113,13 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   if (watching) {
     watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
   }
-  const { store, limits } = environment
+  const { store, rateLimitStore } = environment
   const ready: Ready = {
     baseUrl,
     origin,
     apiKeys: settings.keys === undefined ? KEY_OF_PLAN : {},
     store,
-    limits,
+    rateLimitStore,
     animals,
     console: isShown ? `${origin}/#token=${token}` : null,
     control: control ? `${origin}/_control/${token}` : null,
@@ -202,13 +202,25 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
  * @throws UsageError
  */
 function checkServe(settings: ServeSettings): void {
-  const { host, proxyHops, store, seed, keys, watch, limits, requireLimits, control } = settings
+  const {
+    host,
+    proxyHops,
+    store,
+    seed,
+    keys,
+    watch,
+    rateLimitStore,
+    requireRateLimitStore,
+    control,
+  } = settings
   const shown = `--host ${withoutSecrets(host)}`
   if (watch && seed === undefined && keys === undefined) {
     throw new UsageError('--watch needs a file: add --seed <file.json> or --keys <file.json>')
   }
-  if (requireLimits && !/^(redis|valkey)/.test(limits)) {
-    throw new UsageError('--require-limits needs counters on a server: add --limits redis://…')
+  if (requireRateLimitStore && !/^(redis|valkey)/.test(rateLimitStore)) {
+    throw new UsageError(
+      '--require-rate-limit-store needs counters on a server: add --rate-limit-store redis://…',
+    )
   }
   if (!LOOPBACK.test(host) && keys === undefined) {
     const fix = 'add --keys <file.json>, or use 127.0.0.1'
@@ -219,7 +231,7 @@ function checkServe(settings: ServeSettings): void {
   const problems = [
     proxyHops > 0 && `--proxy-hops would let others use ${flag}; use only one of them`,
     !LOOPBACK.test(host) && `${shown} would let others use ${flag}; use 127.0.0.1`,
-    ...Object.entries({ store, limits }).map(
+    ...Object.entries({ store, rateLimitStore }).map(
       ([name, used]) =>
         used !== 'memory:' &&
         `${flag} could reset ${withoutSecrets(used)}; use it with --${name} memory:`,

@@ -5,7 +5,7 @@ import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { createStore } from '../../../src/store.js'
 import { isToken } from '../../http/token.js'
 import type { ConsoleOptions } from '../../pages/console/index.js'
-import { memoryRateLimits } from '../../stores/memory.js'
+import { memoryRateLimitStore } from '../../stores/memory.js'
 import { numbered } from '../../test-double/animals.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
@@ -29,7 +29,7 @@ export interface Environment {
   fill(): Promise<Filled>
   /** The backends as they may be shown: without user and password. */
   readonly store: string
-  readonly limits: string
+  readonly rateLimitStore: string
   readonly health?: Health
   /** Applies what a changed file of `--keys` or `--seed` now holds; undefined with `--control`. */
   reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
@@ -60,15 +60,17 @@ export async function openEnvironment(
   notes: Notes,
   metrics: Metrics | undefined,
 ): Promise<Environment> {
-  const { rateLimit, requireLimits, seed, empty } = settings
-  if (rateLimit === false && settings.limits !== 'memory:') {
-    throw new UsageError('--rate-limit off cannot be combined with --limits; use only one')
+  const { rateLimiting, requireRateLimitStore, seed, empty } = settings
+  if (rateLimiting === false && settings.rateLimitStore !== 'memory:') {
+    throw new UsageError(
+      '--rate-limiting off cannot be combined with --rate-limit-store; use only one',
+    )
   }
   const opened = await openStorage('--store', settings.store, stops, message =>
     notes.say('storage.warning', message),
   )
   const { storage } = opened
-  const limits = await openLimits(settings.limits, requireLimits, stops)
+  const limits = await openLimits(settings.rateLimitStore, requireRateLimitStore, stops)
   const degraded = await limits?.ping().then(
     () => false,
     error => {
@@ -84,13 +86,15 @@ export async function openEnvironment(
   const filling = new Promise<void>(resolve => {
     filled = resolve
   })
-  const rateLimits = limits?.rateLimits ?? memoryRateLimits()
+  const rateLimitStore = limits?.rateLimitStore ?? memoryRateLimitStore()
   const store = createStore({
     ...(await storeOptions(settings)),
     storage,
-    rateLimits,
+    rateLimitStore,
     apiKeys: keys,
-    ...(limits?.rateLimitTimeoutMs && { rateLimitTimeoutMs: limits.rateLimitTimeoutMs }),
+    ...(limits?.rateLimitStoreTimeoutMs && {
+      rateLimitStoreTimeoutMs: limits.rateLimitStoreTimeoutMs,
+    }),
   })
   const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
   metrics?.watch(store, health, opened.connections)
@@ -102,11 +106,11 @@ export async function openEnvironment(
     console: {
       apiKeys: () => known,
       animals: { list: storage.list, create: store.createPet },
-      ...(rateLimit !== false && { usage: rateLimits.inspect }),
+      ...(rateLimiting !== false && { usage: rateLimitStore.inspect }),
     },
     fill: () => fill().finally(filled),
     store: opened.name,
-    limits: limits?.name ?? 'memory:',
+    rateLimitStore: limits?.name ?? 'memory:',
     health,
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.snapshot)
@@ -183,9 +187,9 @@ export function isControlled({ control, clock }: StoreSettings): boolean {
 
 /** Of a store, and of a double. */
 export async function storeOptions(settings: StoreSettings) {
-  const { rateLimit, noCors, pagination, idempotency } = settings
+  const { rateLimiting, noCors, pagination, idempotency } = settings
   return {
-    rateLimit,
+    rateLimiting,
     cors: !noCors,
     pagination,
     idempotency: idempotency === undefined ? null : { ttlMs: idempotency },

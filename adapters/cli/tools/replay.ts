@@ -71,7 +71,7 @@ function openConsole(file: RecordingFile) {
   const token = controlToken()
   const controlled = createDoubleFor(file, token)
   const { double, worlds } = controlled
-  const isLimited = file.begin.options['rateLimit'] !== false
+  const isLimited = file.begin.options['rateLimiting'] !== false
   const keys = Object.fromEntries(
     file.begin.keys.map(({ name, ...record }) => [name, record as ApiKey]),
   )

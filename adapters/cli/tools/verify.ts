@@ -38,7 +38,7 @@ async function verifyServer(
   settings: VerifySettings,
   baseUrl: string | undefined,
 ): Promise<number> {
-  const { limits, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
+  const { exhaust, idempotency, readOnly, only, skip, bail, openapi: openApiUrl, json } = settings
   if (baseUrl === undefined) {
     throw new UsageError('Expected verify <base-url> --api-key <key> [options]; see verify --help')
   }
@@ -48,7 +48,7 @@ async function verifyServer(
       'verify needs an API key: add --api-key <key>, or set ADOPTION_STORE_API_KEY',
     )
   }
-  const rules = { limits, idempotency, readOnly, only, skip, bail, openApiUrl }
+  const rules = { exhaust, idempotency, readOnly, only, skip, bail, openApiUrl }
   const options: VerifyOptions = { baseUrl, apiKey, spareApiKey, ...rules }
   // Checks the options before anything is shown: an address may hold a password.
   const { checks } = prepare(options)

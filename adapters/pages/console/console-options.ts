@@ -10,7 +10,7 @@ import {
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
-import type { PlanTable, Policy } from '../../../src/limits/plans.js'
+import type { Limits, PlanTable } from '../../../src/limits/plans.js'
 import type { Usage } from '../../../src/limits/windows-and-bans.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import type { Clock, PetFilter } from '../../../src/ports.js'
@@ -95,8 +95,8 @@ type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 export type ConsoleWorld = {
   readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
 } & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
-    /** The policy of a key, where the handler knows it. */
-    readonly policyOf?: ((apiKey: string) => Policy | undefined) | undefined
+    /** The limits of a key, where the handler knows it. */
+    readonly limitsOf?: ((apiKey: string) => Limits | undefined) | undefined
   }
 
 /** @throws OptionError */

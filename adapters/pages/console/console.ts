@@ -9,7 +9,7 @@ import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './co
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, runRoute } from './routes.js'
 import { createStreams } from './streams.js'
-import { policiesOf } from './world.js'
+import { limitsOf } from './world.js'
 
 export interface ConsoleHandler extends ApiHandler {
   /** What opens the console: `/#token=<token>`. */
@@ -25,7 +25,7 @@ export interface ConsoleHandler extends ApiHandler {
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
   const { control, worlds, token = crypto.randomUUID(), ...main } = readConsoleOptions(given)
   const apiPath = `${handler.basePath}/`
-  const own = monitor({ ...main, policyOf: policiesOf(handler) }, token)
+  const own = monitor({ ...main, limitsOf: limitsOf(handler) }, token)
   /** Worlds are recorded only while someone watches them. */
   const watched = new Map<string, MonitoredApi>()
 

@@ -17,7 +17,7 @@ export async function stateOf(world: ConsoleWorld) {
   const keys = all.slice(0, MAX_KEYS).map(async ([key, { id, plan, limits }]) => ({
     id,
     plan,
-    policy: world.policyOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
+    limits: world.limitsOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
     /** The key itself, if it is public. */
     apiKey: world.isPublicKey(key) ? key : null,
     /** Null also while the store that counts is unavailable. */
@@ -33,9 +33,9 @@ export async function stateOf(world: ConsoleWorld) {
 }
 
 /** What a store, or a handler around one, knows of its keys: the limits that really apply. */
-export function policiesOf(handler: ApiHandler): ConsoleWorld['policyOf'] {
+export function limitsOf(handler: ApiHandler): ConsoleWorld['limitsOf'] {
   const { apiKeys } = handler as Partial<Pick<Store, 'apiKeys'>>
-  return typeof apiKeys?.find === 'function' ? key => apiKeys.find(key)?.policy : undefined
+  return typeof apiKeys?.find === 'function' ? key => apiKeys.find(key)?.limits : undefined
 }
 
 async function usageOf(world: ConsoleWorld, keyId: string): Promise<Usage | null> {

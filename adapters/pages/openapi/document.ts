@@ -38,7 +38,7 @@ export const OPENAPI_OPTIONS = {
    * As the store option of that name: `false` leaves out the rate limit headers and 429, `'shadow'` 429.
    * @default true
    */
-  rateLimit: withDefault(RATE_LIMIT_MODE, true),
+  rateLimiting: withDefault(RATE_LIMIT_MODE, true),
   /**
    * Also describes `Idempotency-Key`, for a store with the option of that name.
    * @default false
@@ -70,13 +70,13 @@ export interface OpenApiDocument {
 
 /** Assembles the description; its responses and schemas are in files of their own. */
 export function describeApi(options: SettingsOf<typeof OPENAPI_OPTIONS>): OpenApiDocument {
-  const { baseUrl, stagingBaseUrl, pagination, rateLimit, idempotency, demoKeys } = options
-  const features = { rateLimit, idempotency }
+  const { baseUrl, stagingBaseUrl, pagination, rateLimiting, idempotency, demoKeys } = options
+  const features = { rateLimiting, idempotency }
   const example = demoKeys.length === 0 ? '' : ` Demo keys: ${demoKeys.join(', ')}.`
 
   return {
     openapi: '3.1.1',
-    info: infoOf(rateLimit),
+    info: infoOf(rateLimiting),
     servers: [
       server('{base_url}', 'Production', baseUrl),
       server('{staging_base_url}', 'Staging', stagingBaseUrl),
@@ -112,10 +112,10 @@ const REX = { id: 1, ...NEW_REX } satisfies Pet
 
 const REMOVAL = new Date(SUNSET).toISOString().slice(0, 10)
 
-function infoOf(rateLimit: RateLimitMode) {
+function infoOf(rateLimiting: RateLimitMode) {
   const sentences = [
     'Browse and manage animals available for adoption.',
-    ...(rateLimit ? ['Every response reports the rate limit that applies to the API key.'] : []),
+    ...(rateLimiting ? ['Every response reports the rate limit that applies to the API key.'] : []),
     'Requests that are not valid HTTP/1.1 get 400, 408, 431 or 501 with the same Error body.',
   ]
   return {

@@ -21,7 +21,7 @@ import { schemaRef } from './schemas.js'
 
 /** Parts of the API that a store may have or not. */
 export interface Features {
-  readonly rateLimit: RateLimitMode
+  readonly rateLimiting: RateLimitMode
   readonly idempotency: boolean
 }
 
@@ -62,8 +62,8 @@ export function responseComponents(features: Features) {
     { description, headers: headersOf(examples[0], features), content: errorContent(examples) },
   ])
   const unused: readonly string[] = [
-    ...(features.rateLimit ? [] : LIMIT_HEADERS),
-    ...(features.rateLimit === true ? [] : ['Cache-Control']),
+    ...(features.rateLimiting ? [] : LIMIT_HEADERS),
+    ...(features.rateLimiting === true ? [] : ['Cache-Control']),
     ...(features.idempotency ? [] : ['Idempotent-Replayed']),
   ]
   const headers = Object.entries(HEADERS).filter(([name]) => !unused.includes(name))
@@ -126,13 +126,13 @@ const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]
 
 const LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const
 
-function everyAnswer({ rateLimit }: Features): readonly (typeof LIMIT_HEADERS)[number][] {
-  return rateLimit ? LIMIT_HEADERS : []
+function everyAnswer({ rateLimiting }: Features): readonly (typeof LIMIT_HEADERS)[number][] {
+  return rateLimiting ? LIMIT_HEADERS : []
 }
 
-function isServed(code: ErrorCode, { rateLimit, idempotency }: Features): boolean {
+function isServed(code: ErrorCode, { rateLimiting, idempotency }: Features): boolean {
   if (code === 'idempotency_key_reused') return idempotency
-  return rateLimit === true || ERROR_STATUS[code] !== 429
+  return rateLimiting === true || ERROR_STATUS[code] !== 429
 }
 
 const HEADERS = {

@@ -1,4 +1,4 @@
 export { IndexedDbError } from './failures.js'
-export { type IndexedDbOptions, indexedDbRateLimits, indexedDbStorage } from './open.js'
-export type { IndexedDbRateLimits } from './rate-limits.js'
+export { type IndexedDbOptions, indexedDbRateLimitStore, indexedDbStorage } from './open.js'
+export type { IndexedDbRateLimitStore } from './rate-limits.js'
 export type { IndexedDbStorage } from './storage.js'

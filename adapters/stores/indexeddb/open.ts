@@ -7,7 +7,7 @@ import {
   withDefault,
 } from '../../../src/lib/check-options.js'
 import { connect } from './connection.js'
-import { createRateLimits, type IndexedDbRateLimits } from './rate-limits.js'
+import { createRateLimits, type IndexedDbRateLimitStore } from './rate-limits.js'
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
 export const INDEXEDDB_OPTIONS = {
@@ -38,7 +38,10 @@ export function indexedDbStorage(name: string, options?: IndexedDbOptions): Inde
  *
  * @throws OptionError
  */
-export function indexedDbRateLimits(name: string, options?: IndexedDbOptions): IndexedDbRateLimits {
+export function indexedDbRateLimitStore(
+  name: string,
+  options?: IndexedDbOptions,
+): IndexedDbRateLimitStore {
   const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
   check('name', name, isText)
   return createRateLimits(connect(name, timeoutMs))

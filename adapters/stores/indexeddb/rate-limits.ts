@@ -3,18 +3,18 @@ import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
 import type { Connection } from './connection.js'
 import { type ObjectStore, resultOf } from './platform.js'
 
-export interface IndexedDbRateLimits extends RateLimitStore, AsyncDisposable {
+export interface IndexedDbRateLimitStore extends RateLimitStore, AsyncDisposable {
   ready(): Promise<void>
   /** Finishes the requests in progress. May be called again. */
   close(): Promise<void>
 }
 
-export function createRateLimits({ run, close }: Connection): IndexedDbRateLimits {
+export function createRateLimits({ run, close }: Connection): IndexedDbRateLimitStore {
   return {
-    consume: (partition, policy, now) =>
+    consume: (partition, limits, now) =>
       change(async usage => {
         const known: Usage | undefined = await resultOf(usage.get(partition))
-        const decided = decide(known, policy, now)
+        const decided = decide(known, limits, now)
         usage.put(decided.usage, partition)
         return decided.decision
       }),

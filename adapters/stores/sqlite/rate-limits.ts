@@ -7,11 +7,11 @@ import {
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
-import type { Policy } from '../../../src/limits/plans.js'
+import type { Limits } from '../../../src/limits/plans.js'
 import { type Decision, decide, type Usage } from '../../../src/limits/windows-and-bans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
 import { openAtUse } from '../kit/open-at-use.js'
-import { memoryRateLimits } from '../memory.js'
+import { memoryRateLimitStore } from '../memory.js'
 import { createChanges } from './changes.js'
 import { type Connection, connect } from './connection.js'
 import type { Row } from './driver.js'
@@ -26,9 +26,9 @@ export const RATE_LIMIT_OPTIONS = {
    */
   timeoutMs: withDefault(isTimeout, 100),
 }
-export interface SqliteRateLimitOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}
+export interface SqliteRateLimitStoreOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}
 
-export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
+export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   inspect(partition: string): Awaitable<Usage | undefined>
   reset(partition?: string): Promise<void>
   dump(): Promise<RateLimitSnapshot>
@@ -53,7 +53,10 @@ export interface SqliteRateLimits extends RateLimitStore, AsyncDisposable {
  *
  * @throws OptionError
  */
-export function sqliteRateLimits(path: string, options?: SqliteRateLimitOptions): SqliteRateLimits {
+export function sqliteRateLimitStore(
+  path: string,
+  options?: SqliteRateLimitStoreOptions,
+): SqliteRateLimitStore {
   const { timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
   check('path', path, isText)
   const open = () =>
@@ -77,14 +80,14 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
   const animals = prepare('SELECT 1 FROM pet_ids')
   let isSynced = false
   const table = createTable(connection)
-  const addresses = memoryRateLimits()
+  const addresses = memoryRateLimitStore()
   const requests = createChanges(connection, { ...LIMITS, timeoutMs, apply: decideAll })
 
   return {
-    consume(partition, policy, now) {
+    consume(partition, limits, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
-      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, policy, now)
-      return requests.make({ partition, policy, now })
+      if (partition.startsWith(ADDRESS)) return addresses.consume(partition, limits, now)
+      return requests.make({ partition, limits, now })
     },
     inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
@@ -112,7 +115,7 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
       await run(() => table.read(''))
     },
     close: requests.close,
-  } satisfies Omit<SqliteRateLimits, 'ready' | typeof Symbol.asyncDispose>
+  } satisfies Omit<SqliteRateLimitStore, 'ready' | typeof Symbol.asyncDispose>
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
     // A commit of counts that a failed sync loses would take later animals in the same file with it.
@@ -122,9 +125,9 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
     }
     return writing(() => {
       const usages = new Map<string, Usage | undefined>()
-      const decisions = waiting.map(({ partition, policy, now }) => {
+      const decisions = waiting.map(({ partition, limits, now }) => {
         const known = usages.has(partition) ? usages.get(partition) : table.read(partition)
-        const { decision, usage } = decide(known, policy, now)
+        const { decision, usage } = decide(known, limits, now)
         usages.set(partition, usage)
         return decision
       })
@@ -136,7 +139,7 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
 
 interface Request {
   readonly partition: string
-  readonly policy: Policy
+  readonly limits: Limits
   readonly now: number
 }
 

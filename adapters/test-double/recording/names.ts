@@ -91,11 +91,11 @@ function isPublic(key: string): boolean {
   return Object.hasOwn(DEMO_KEYS, key) || /^recorded-key-\d+$/.test(key)
 }
 
-function apiKeyOf({ id, plan, policy, expires }: KnownKey): ApiKey {
+function apiKeyOf({ id, plan, limits, expires }: KnownKey): ApiKey {
   return {
     id,
     plan,
-    ...(plan === 'enterprise' && { limits: policy }),
+    ...(plan === 'enterprise' && { limits }),
     ...(expires !== undefined && { expires }),
   } as ApiKey
 }

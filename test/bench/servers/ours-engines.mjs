@@ -1,5 +1,5 @@
 import { listen } from '../../../dist/adapters/http/index.js'
-import { redisRateLimits } from '../../../dist/adapters/redis/index.js'
+import { redisRateLimitStore } from '../../../dist/adapters/redis/index.js'
 import { postgresStorage } from '../../../dist/adapters/stores/postgres/index.js'
 import { createStore } from '../../../dist/src/index.js'
 import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
@@ -7,9 +7,9 @@ import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 export async function serve(postgresUrl, redisUrl) {
   const storage = postgresStorage({ url: postgresUrl })
   await storage.seed({ pets: animals(1_000), nextId: 1_001 })
-  const rateLimits = redisRateLimits({ url: redisUrl })
-  await rateLimits.ready()
+  const rateLimitStore = redisRateLimitStore({ url: redisUrl })
+  await rateLimitStore.ready()
   const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }
-  const { port } = await listen(createStore({ storage, rateLimits, apiKeys }), { port: 0 })
+  const { port } = await listen(createStore({ storage, rateLimitStore, apiKeys }), { port: 0 })
   return port
 }

@@ -203,7 +203,7 @@ test('exec - says that a process of the command goes on sending', async () => {
     spawn(process.execPath, ['-e', ${JSON.stringify(loop)}], { detached: true, stdio: 'ignore' }).unref()
     const { ADOPTION_STORE_CONTROL_URL: control } = process.env
     while ((await (await fetch(control + '/requests')).json()).requests.length === 0);`
-  const { code, stderr } = await exec(['--rate-limit', 'off'], scriptCommand(script))
+  const { code, stderr } = await exec(['--rate-limiting', 'off'], scriptCommand(script))
   assert.equal(code, 0)
   assert.match(
     stderr,

@@ -6,7 +6,12 @@ import { DEMO_KEYS } from '../../../adapters/test-double/demo-keys.js'
 
 test('serve - requests between the bind and the first animals wait for these', async () => {
   const notes = createNotes({ asJson: false, clock: Date.now, write() {} })
-  const settings = { store: 'memory:', limits: 'memory:', rateLimit: true, delay: 0 } as never
+  const settings = {
+    store: 'memory:',
+    rateLimitStore: 'memory:',
+    rateLimiting: true,
+    delay: 0,
+  } as never
   const { handler, fill } = await openEnvironment(settings, DEMO_KEYS, [], notes, undefined)
   const headers = { authorization: 'Bearer demo-pro', 'content-type': 'application/json' }
   const request = { path: '/v1/pets', query: '', headers, body: '{"name":"Rex","categoryId":1}' }

@@ -100,7 +100,7 @@ function open(ping?: () => Promise<void>) {
     const request = { method: 'GET', path: '/readyz', query: '', headers: {} }
     const { status, body } = await pages.handle(request)
     const answer = JSON.parse(String(body))
-    return [status, answer.store, answer.limits]
+    return [status, answer.store, answer.rateLimitStore]
   }
   /** Event, message and duration of each record. */
   const said = () =>

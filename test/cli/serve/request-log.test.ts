@@ -186,9 +186,13 @@ test('request log - only terminals get colors', async () => {
   assert.match(unauthorized ?? '', /\x1b\[36m401\x1b\[0m/)
 })
 
-function logged(format: 'pretty' | 'json', colors = false, rateLimit: boolean | 'shadow' = true) {
+function logged(
+  format: 'pretty' | 'json',
+  colors = false,
+  rateLimiting: boolean | 'shadow' = true,
+) {
   const clock = '2030-01-01T12:01:07Z'
-  const double = createTestDouble({ apiKeys: API_KEYS, clock, rateLimit })
+  const double = createTestDouble({ apiKeys: API_KEYS, clock, rateLimiting })
   const written: string[] = []
   const handler = withRequestLog(double, {
     format,

@@ -1,13 +1,13 @@
 // Serves the page and the API below /v1, with or without a network.
 import { createStore } from 'animal-adoption-store'
 import { toFetchHandler } from 'animal-adoption-store/fetch'
-import { indexedDbRateLimits, indexedDbStorage } from 'animal-adoption-store/indexeddb'
+import { indexedDbRateLimitStore, indexedDbStorage } from 'animal-adoption-store/indexeddb'
 
 const store = createStore({
   storage: indexedDbStorage('adoption'),
-  rateLimits: indexedDbRateLimits('adoption'),
+  rateLimitStore: indexedDbRateLimitStore('adoption'),
   // Opening the database may take longer than the default on a slow phone.
-  rateLimitTimeoutMs: 2_500,
+  rateLimitStoreTimeoutMs: 2_500,
   apiKeys: { 'demo-pro': { id: 'demo-pro', plan: 'pro' } },
 })
 const api = toFetchHandler(store)

@@ -8,7 +8,7 @@ import { toFetchHandler } from '../../../adapters/http/fetch.js'
 import { listen } from '../../../adapters/http/index.js'
 import { withConsole } from '../../../adapters/pages/console/index.js'
 import type { Update } from '../../../adapters/pages/console/streams.js'
-import { memoryRateLimits, memoryStorage } from '../../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../../adapters/stores/memory.js'
 import { createTestDouble } from '../../../adapters/test-double/index.js'
 import { type ApiHandler, createStore, type PetStorage } from '../../../src/index.js'
 import { ROOT_URL } from '../../support/paths.js'
@@ -106,7 +106,7 @@ test('console - a stream resumes after its last event, and starts over for anoth
 })
 
 test('console - under load, a message holds the latest requests and counts those it omits', async t => {
-  const { handler, watch } = await served(t, { rateLimit: false })
+  const { handler, watch } = await served(t, { rateLimiting: false })
   const { next } = await watch()
   await next()
   const headers = { authorization: 'Bearer demo-free' }
@@ -150,7 +150,7 @@ test('console - a message that comes late still has the traffic since the one be
 })
 
 test('console - the latest 500 requests are kept, and of a second with more than 1,000 the latest 20', async t => {
-  const { handler, watch } = await served(t, { rateLimit: false })
+  const { handler, watch } = await served(t, { rateLimiting: false })
   let now = 1_700_000_000_000
   t.mock.method(Date, 'now', () => now)
   const kept = async (requests: number) => {
@@ -329,26 +329,29 @@ test('console - the stream shows the limits that apply to a key', async t => {
     const stream = await watchStream(server.origin, {})
     t.after(stream.close)
     const [key] = (await stream.next()).state.keys
-    assert.deepEqual([key?.policy.perMinute, key?.policy.perDay], [5, 50])
+    assert.deepEqual([key?.limits.perMinute, key?.limits.perDay], [5, 50])
     const headers = { authorization: 'Bearer demo-free' }
     const response = await fetch(`${server.url}/pets`, { headers })
-    assert.equal(response.headers.get('x-ratelimit-limit'), String(key?.policy.perMinute))
+    assert.equal(response.headers.get('x-ratelimit-limit'), String(key?.limits.perMinute))
   }
 })
 
-function store(options: { rateLimit?: boolean } = {}) {
+function store(options: { rateLimiting?: boolean } = {}) {
   return createStore({ ...options, storage: memoryStorage(), apiKeys: API_KEYS, cors: true })
 }
 
 /** A store with its console, on a socket. */
-async function served(t: TestContext, options: { rateLimit?: boolean; storage?: PetStorage } = {}) {
+async function served(
+  t: TestContext,
+  options: { rateLimiting?: boolean; storage?: PetStorage } = {},
+) {
   const storage = options.storage ?? memoryStorage()
-  const rateLimits = memoryRateLimits()
-  const inner = createStore({ ...options, storage, rateLimits, apiKeys: API_KEYS, cors: true })
+  const rateLimitStore = memoryRateLimitStore()
+  const inner = createStore({ ...options, storage, rateLimitStore, apiKeys: API_KEYS, cors: true })
   const handler: ApiHandler = withConsole(inner, {
     token: TOKEN,
     apiKeys: () => API_KEYS,
-    usage: rateLimits.inspect,
+    usage: rateLimitStore.inspect,
     animals: { list: storage.list, create: inner.createPet },
   })
   const server = await listen(handler, { port: 0 })

@@ -50,7 +50,7 @@ test('console requests - a likely mistake is pointed out, with what was meant', 
 test('console requests - a row says code and message, and what only shadow mode let through', async () => {
   const limits = { perMinute: 1, perDay: 9, banAfter: 1 }
   const apiKeys = { 'demo-free': { id: 'tiny', plan: 'enterprise', limits } } as const
-  const { send, entries } = createConsole({ apiKeys, rateLimit: 'shadow' })
+  const { send, entries } = createConsole({ apiKeys, rateLimiting: 'shadow' })
   await send('GET', '/v1/pets?limit=1000')
   for (const _ of [1, 2]) await send('GET', '/v1/pets')
   assert.deepEqual(
@@ -179,7 +179,7 @@ test('console requests - expose no keys but demo keys', async () => {
 })
 
 test('console requests - large ones are dropped before they fill memory', async () => {
-  const { send, detail } = createConsole({ rateLimit: false })
+  const { send, detail } = createConsole({ rateLimiting: false })
   const body = `{"name":"${'x'.repeat(900_000)}","categoryId":1}`
   for (let n = 0; n < 20; n++) await send('POST', '/v1/pets', body)
   assert.equal((await detail(1)).code, 'not_found')

@@ -101,14 +101,14 @@ test('openApiJson - writes the bounds of an int64 with all their digits', async 
 })
 
 test('openApiDocument - without rate limits it has no 429 and none of their headers', async () => {
-  const text = openApiJson({ rateLimit: false })
+  const text = openApiJson({ rateLimiting: false })
   assert.doesNotMatch(text, /RateLimit|"429"|limit that applies/)
   assert.match(openApiJson(), /"#\/components\/headers\/X-RateLimit-Reset"/)
-  const contract = createContract(openApiDocument({ rateLimit: false }))
+  const contract = createContract(openApiDocument({ rateLimiting: false }))
   const store = createStore({
     storage: memoryStorage(),
     apiKeys: { good: { id: 'good', plan: 'free' } },
-    rateLimit: false,
+    rateLimiting: false,
   })
   const { handle } = contract.watch(store)
   for (const sent of REQUESTS) await handle(sent)

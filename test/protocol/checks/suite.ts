@@ -1,5 +1,5 @@
 import { test } from 'node:test'
-import { memoryRateLimits, memoryStorage } from '../../../adapters/stores/memory.js'
+import { memoryRateLimitStore, memoryStorage } from '../../../adapters/stores/memory.js'
 import { createStore } from '../../../src/index.js'
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { T0 } from '../../limits/rate-limit-vectors.js'
@@ -55,7 +55,7 @@ export function protocolSuite(
         clock: () => now,
         ...given,
         storage: around(given?.storage ?? memoryStorage()),
-        rateLimits: around(given?.rateLimits ?? memoryRateLimits()),
+        rateLimitStore: around(given?.rateLimitStore ?? memoryRateLimitStore()),
       })
       const door = await open(store)
       const send: Send = async given => {

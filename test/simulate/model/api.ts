@@ -1,4 +1,4 @@
-import type { NewPet, Policy } from '../../../src/index.js'
+import type { Limits, NewPet } from '../../../src/index.js'
 import type { WireRequest, WireResponse } from '../network.js'
 import type { StoreSetting } from '../scenario.js'
 import { ensure, type Invariant } from '../violation.js'
@@ -19,7 +19,7 @@ import {
 import { createState, type KeyRecord, keyOf } from './state.js'
 
 export interface ApiModelOptions {
-  readonly anonymous: Policy | null
+  readonly anonymous: Limits | null
   readonly options: StoreSetting
   readonly idempotencyMs: number | null
   /** How often the disk has failed; a 503 needs a reason. */
@@ -102,7 +102,7 @@ export function createApiModel(options: ApiModelOptions) {
   function headersFor(
     request: WireRequest,
     { status, headers, body }: WireResponse,
-    told: (Told & { readonly policy: Policy }) | undefined,
+    told: (Told & { readonly policy: Limits }) | undefined,
     now: number,
   ): Headers {
     const length =
@@ -314,7 +314,7 @@ const SAFE =
   /^(access-control-.*|cache-control|content-length|content-type|vary|x-content-type-options)$/
 
 /** Both windows, and the one that applies (draft-ietf-httpapi-ratelimit-headers-10). */
-function draftHeaders(told: Told, { perMinute, perDay }: Policy, now: number): Headers {
+function draftHeaders(told: Told, { perMinute, perDay }: Limits, now: number): Headers {
   const seconds = Math.max(0, Math.ceil(Number(told.reset) - now / 1_000))
   return {
     ratelimit: `"${told.window}";r=${told.remaining};t=${seconds}`,
@@ -359,7 +359,7 @@ function checkError(
 }
 
 /** Without a valid key (spec §8). */
-const ANONYMOUS: Policy = { perMinute: 60, perDay: 1_000, banAfter: Infinity }
+const ANONYMOUS: Limits = { perMinute: 60, perDay: 1_000, banAfter: Infinity }
 
 function ensureStatus({ status, body }: WireResponse, expected: number): void {
   const message = () => `${status} instead of ${expected}: ${body.slice(0, 300)}`

@@ -1,4 +1,4 @@
-import type { Policy, RateLimitSnapshot, Usage } from '../../../src/index.js'
+import type { Limits, RateLimitSnapshot, Usage } from '../../../src/index.js'
 import { usualBanAfter } from '../scenario.js'
 
 /** What the response to one request says about limits. */
@@ -36,7 +36,7 @@ export function createLimitModel() {
 
   return {
     /** @param now the clock of the server, in ms since the epoch */
-    ask(partition: string, policy: Policy, now: number): Told {
+    ask(partition: string, policy: Limits, now: number): Told {
       const name = isShared && partition.startsWith('addr:') ? 'addr:overflow' : partition
       const budget = budgets.get(name) ?? unused()
       budgets.set(name, budget)
@@ -55,7 +55,7 @@ export function createLimitModel() {
   }
 }
 
-function ask(budget: Budget, policy: Policy, now: number): Told {
+function ask(budget: Budget, policy: Limits, now: number): Told {
   const { perMinute, perDay } = policy
   // A small step back holds the clock where it was.
   const isHeld = budget.at > now && budget.at - now <= MINUTE

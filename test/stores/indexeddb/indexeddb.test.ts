@@ -109,8 +109,8 @@ test('indexeddb - a reload is no fresh minute', { skip }, async t => {
     page.evaluate(`import('/program.mjs').then(async library => {
       const store = library.createStore({
         storage: library.indexedDbStorage('pets'),
-        rateLimits: library.indexedDbRateLimits('pets'),
-        rateLimitTimeoutMs: 60_000,
+        rateLimitStore: library.indexedDbRateLimitStore('pets'),
+        rateLimitStoreTimeoutMs: 60_000,
         clock: () => 1_893_456_000_000,
         apiKeys: { k: { id: 'k', plan: 'enterprise', limits: { perMinute: 2, perDay: 9 } } },
       })

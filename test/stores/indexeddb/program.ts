@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import {
   IndexedDbError,
   type IndexedDbStorage,
-  indexedDbRateLimits,
+  indexedDbRateLimitStore,
   indexedDbStorage,
 } from '../../../adapters/stores/indexeddb/index.js'
 import {
@@ -16,10 +16,10 @@ import {
 import { storageSuite } from '../../../adapters/stores/kit/suite.js'
 import { createStore } from '../../../src/store.js'
 import { rateLimitSuite, reported } from '../../limits/rate-limit-suite.js'
-import { policyOf, T0 } from '../../limits/rate-limit-vectors.js'
+import { limitsOf, T0 } from '../../limits/rate-limit-vectors.js'
 
 export { runAll as run } from '../../runtimes/node-test.js'
-export { createStore, indexedDbRateLimits, indexedDbStorage }
+export { createStore, indexedDbRateLimitStore, indexedDbStorage }
 
 const { indexedDB } = globalThis as unknown as {
   readonly indexedDB: Factory & { deleteDatabase(name: string): Request & Blockable }
@@ -46,17 +46,17 @@ storageSuite((name, run) => test(`indexeddb ${name}`, run), {
 
 rateLimitSuite('indexeddb', async () => {
   const name = newName()
-  let limits = indexedDbRateLimits(name, PATIENT)
+  let limits = indexedDbRateLimitStore(name, PATIENT)
   return {
     async consume(partition, policy, now) {
-      return reported(await limits.consume(partition, policyOf(policy), now))
+      return reported(await limits.consume(partition, limitsOf(policy), now))
     },
     async restart() {
       const counts = await limits.dump()
       await limits.restore([])
       await limits.restore(counts)
       await limits.close()
-      limits = indexedDbRateLimits(name, PATIENT)
+      limits = indexedDbRateLimitStore(name, PATIENT)
     },
     close: () => limits.close(),
   }
@@ -88,7 +88,7 @@ test('indexeddb - connections store a create that is repeated with its key once'
 test('indexeddb - connections count one quota, beside animals', async () => {
   const name = newName()
   const storage = open(name)
-  const limits = [indexedDbRateLimits(name, PATIENT), indexedDbRateLimits(name, PATIENT)]
+  const limits = [indexedDbRateLimitStore(name, PATIENT), indexedDbRateLimitStore(name, PATIENT)]
   const decisions = await Promise.all(
     Array.from({ length: 80 }, (_, n) => {
       void storage.insert(REX)
@@ -229,7 +229,7 @@ test('indexeddb - a newer version of the package may upgrade the database while 
 
 test('indexeddb - names the option that is wrong', () => {
   assert.throws(() => indexedDbStorage(''), /Expected `name` to be a non-empty string/)
-  assert.throws(() => indexedDbRateLimits('a', { timeoutMs: 0 }), /Expected `timeoutMs`/)
+  assert.throws(() => indexedDbRateLimitStore('a', { timeoutMs: 0 }), /Expected `timeoutMs`/)
 })
 
 function newName(): string {

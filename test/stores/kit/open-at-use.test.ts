@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { redisRateLimits } from '../../../adapters/redis/index.js'
+import { redisRateLimitStore } from '../../../adapters/redis/index.js'
 import { jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
 import { openAtUse } from '../../../adapters/stores/kit/open-at-use.js'
 import { postgresStorage } from '../../../adapters/stores/postgres/index.js'
-import { sqliteRateLimits, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
+import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import { OptionError } from '../../../src/lib/check-options.js'
 import { gate } from '../../support/waiting.js'
 import { temporaryFolders } from '../json-file/json-files.js'
@@ -19,7 +19,7 @@ const missing = () => join(folder(), 'later', 'pets')
 const FILES = {
   json: { make: jsonFileStorage, skip: false },
   sqlite: { make: sqliteStorage, skip: withoutSqlite },
-  'sqlite limits': { make: sqliteRateLimits, skip: withoutSqlite },
+  'sqlite limits': { make: sqliteRateLimitStore, skip: withoutSqlite },
 }
 
 for (const [name, { make, skip }] of Object.entries(FILES)) {
@@ -51,7 +51,7 @@ test('open at use - a database and a Redis are connected to by a call only', asy
   const nowhere = '127.0.0.1:1'
   for (const made of [
     postgresStorage({ url: `postgres://${nowhere}/pets` }),
-    redisRateLimits({ url: `redis://${nowhere}` }),
+    redisRateLimitStore({ url: `redis://${nowhere}` }),
   ]) {
     await assert.rejects(made.ready(), /nothing listens there/)
     await assert.rejects(made.ready(), /nothing listens there|not connected/)
@@ -60,8 +60,8 @@ test('open at use - a database and a Redis are connected to by a call only', asy
   }
   assert.throws(() => postgresStorage({}), OptionError)
   assert.throws(() => postgresStorage({ url: 'mysql://127.0.0.1' }), OptionError)
-  assert.throws(() => redisRateLimits({}), OptionError)
-  assert.throws(() => redisRateLimits({ url: '127.0.0.1' }), OptionError)
+  assert.throws(() => redisRateLimitStore({}), OptionError)
+  assert.throws(() => redisRateLimitStore({ url: '127.0.0.1' }), OptionError)
 })
 
 test('open at use - calls that come while it opens share one opening, in their order', async () => {

@@ -24,7 +24,7 @@ test('sqlite cli - animals, counts and bans survive a restart', async t => {
     keys,
     JSON.stringify({ 's3cret-key': { id: 'web', plan: 'enterprise', limits } }),
   )
-  const flags = ['--store', path, '--limits', `sqlite:${path}`, '--keys', keys]
+  const flags = ['--store', path, '--rate-limit-store', `sqlite:${path}`, '--keys', keys]
   const first = await serve(t, flags)
   assert.equal(first.ready.store, path)
   assert.equal(first.ready.limits, `sqlite:${path}`)
@@ -38,7 +38,7 @@ test('sqlite cli - animals, counts and bans survive a restart', async t => {
   const { headers } = await create(again.ready.baseUrl, 's3cret-key')
   assert.equal(headers.get('x-ratelimit-remaining'), '18')
   const readiness = await fetch(`${again.ready.origin}/readyz`)
-  assert.deepEqual(await readiness.json(), { status: 'ok', store: 'ok', limits: 'ok' })
+  assert.deepEqual(await readiness.json(), { status: 'ok', store: 'ok', rateLimitStore: 'ok' })
   assert.deepEqual(await again.stop(), { code: 0, log: '' })
 })
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { sqliteRateLimits, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
+import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import type { Pet } from '../../../src/index.js'
 import { firstMessage } from '../../support/first-output.js'
 import { testUnless } from '../../support/test-unless.js'
@@ -26,7 +26,7 @@ for (const count of [2, 4]) {
     assert.equal(statuses.filter(status => status === 429).length, 200)
     await stop(servers)
     assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.sqlite'])
-    const limits = sqliteRateLimits(path)
+    const limits = sqliteRateLimitStore(path)
     assert.equal((await limits.inspect('shared'))?.dayCount, 100)
     await limits.close()
   })

@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { type SqliteRateLimits, sqliteRateLimits } from '../../../adapters/stores/sqlite/index.js'
-import type { Policy } from '../../../src/limits/plans.js'
+import {
+  type SqliteRateLimitStore,
+  sqliteRateLimitStore,
+} from '../../../adapters/stores/sqlite/index.js'
+import type { Limits } from '../../../src/limits/plans.js'
 import { rateLimitSuite } from '../../limits/rate-limit-suite.js'
-import { policyOf, T0 } from '../../limits/rate-limit-vectors.js'
+import { limitsOf, T0 } from '../../limits/rate-limit-vectors.js'
 import { testUnless } from '../../support/test-unless.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite as skip } from './availability.js'
 
-const SMALL: Policy = { perMinute: 2, perDay: 3, banAfter: 1 }
+const SMALL: Limits = { perMinute: 2, perDay: 3, banAfter: 1 }
 const test = testUnless(skip)
 const folder = temporaryFolders()
-const opened: SqliteRateLimits[] = []
+const opened: SqliteRateLimitStore[] = []
 after(async () => {
   for (const limits of opened) await limits.close()
 })
@@ -20,10 +23,10 @@ after(async () => {
 if (skip) test('sqlite limits - the vectors', () => {})
 else {
   rateLimitSuite('sqlite', async () => {
-    const limits = sqliteRateLimits(newPath())
+    const limits = sqliteRateLimitStore(newPath())
     return {
       async consume(partition, policy, now) {
-        const decision = await limits.consume(partition, policyOf(policy), now)
+        const decision = await limits.consume(partition, limitsOf(policy), now)
         const { code, limit, remaining, reset, retryAfter } = decision
         return { code, limit, remaining, reset, retryAfter } as typeof decision
       },
@@ -70,8 +73,8 @@ test('sqlite limits - a clock that is not finite is refused', async () => {
   assert.deepEqual(await limits.dump(), [])
 })
 
-async function open(path = newPath()): Promise<SqliteRateLimits> {
-  const limits = sqliteRateLimits(path)
+async function open(path = newPath()): Promise<SqliteRateLimitStore> {
+  const limits = sqliteRateLimitStore(path)
   await limits.ready()
   opened.push(limits)
   return limits

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { test as anywhere } from 'node:test'
 import { loadDriver } from '../../../adapters/stores/sqlite/driver.js'
-import { sqliteRateLimits, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
+import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import { OptionError } from '../../../src/lib/check-options.js'
 import { testUnless } from '../../support/test-unless.js'
 import { openElsewhere, temporaryFolders } from '../json-file/json-files.js'
@@ -66,7 +66,7 @@ for (const [sql, problem] of Object.entries(CHANGED)) {
   test(`sqlite - a file is refused after ${sql}, and closed`, async () => {
     const path = await filled(1)
     await byHand(path, sql)
-    const open = sql.includes('usage') ? sqliteRateLimits : sqliteStorage
+    const open = sql.includes('usage') ? sqliteRateLimitStore : sqliteStorage
     const fix = 'if somebody has changed its tables, undo that or restore a backup'
     const message = `${path} cannot be used: ${problem}; ${fix}`
     await assert.rejects(open(path).ready(), { name: 'SqliteError', message, path })

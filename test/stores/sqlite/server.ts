@@ -1,5 +1,5 @@
 import { listen } from '../../../adapters/http/index.js'
-import { sqliteRateLimits, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
+import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import { createStore } from '../../../src/store.js'
 
 /**
@@ -12,19 +12,19 @@ if (path !== undefined) {
   // Far above what a busy machine takes, so that each request is counted in the file.
   const options = { timeoutMs: 60_000 }
   const storage = sqliteStorage(path, options)
-  const rateLimits = sqliteRateLimits(path, options)
-  await Promise.all([storage.ready(), rateLimits.ready()])
+  const rateLimitStore = sqliteRateLimitStore(path, options)
+  await Promise.all([storage.ready(), rateLimitStore.ready()])
   const store = createStore({
     storage,
-    rateLimits,
-    rateLimitTimeoutMs: 60_000,
+    rateLimitStore,
+    rateLimitStoreTimeoutMs: 60_000,
     pagination: true,
     apiKeys: { secret: { id: 'shared', plan: 'enterprise', limits } },
   })
   const server = await listen(store, { port: 0, keepAliveTimeout: 600_000 })
   process.on('disconnect', async () => {
     await server.close()
-    await rateLimits.close()
+    await rateLimitStore.close()
     await storage.close()
   })
   process.send?.(server.url)

@@ -6,12 +6,12 @@ import { storageSuite } from '../../../adapters/stores/kit/suite.js'
 import { type Database, loadDriver } from '../../../adapters/stores/sqlite/driver.js'
 import {
   type SqliteStorage,
-  sqliteRateLimits,
+  sqliteRateLimitStore,
   sqliteStorage,
 } from '../../../adapters/stores/sqlite/index.js'
 import type { Pet } from '../../../src/index.js'
 import type { PetStorage } from '../../../src/ports.js'
-import { policyOf, T0 } from '../../limits/rate-limit-vectors.js'
+import { limitsOf, T0 } from '../../limits/rate-limit-vectors.js'
 import { assertGrowth } from '../../support/memory.js'
 import { testUnless } from '../../support/test-unless.js'
 import { gate } from '../../support/waiting.js'
@@ -198,7 +198,7 @@ test('sqlite - a closed storage refuses everything, and closes once', async () =
 test('sqlite - what waits for a lock when its storage closes is refused', async () => {
   const path = newPath()
   const storage = await openHere(path, 60_000)
-  const limits = sqliteRateLimits(path, { timeoutMs: 60_000 })
+  const limits = sqliteRateLimitStore(path, { timeoutMs: 60_000 })
   await limits.ready()
   await storage.insert(REX)
   await byHand(path, async other => {
@@ -281,7 +281,7 @@ for (const end of ['', '-wal', '-shm']) {
       const path = newPath()
       const message = movedOf(path + end)
       const storage = await openHere(path)
-      const limits = sqliteRateLimits(path)
+      const limits = sqliteRateLimitStore(path)
       await storage.insert(REX)
       await storage.ping()
       await limits.ping()
@@ -330,7 +330,7 @@ for (const isBusy of [false, true]) {
   test(`sqlite - a checkpoint by a backup script that empties the WAL is no outage${isBusy ? ', with inserts right after it' : ''}`, async () => {
     const path = newPath()
     const storage = await openHere(path)
-    const limits = await sqliteRateLimits(path)
+    const limits = await sqliteRateLimitStore(path)
     for (let id = 1; id <= 60; id += 20) {
       for (let n = 0; n < 18; n++) await storage.insert(REX)
       await storage.ping()
@@ -377,7 +377,7 @@ for (const [table, what] of Object.entries(IGNORING)) {
   test(`sqlite - a trigger that ignores ${what} is an error, and nothing is stored`, async () => {
     const path = newPath()
     const storage = await openHere(path)
-    const limits = await sqliteRateLimits(path)
+    const limits = await sqliteRateLimitStore(path)
     await storage.insert(REX)
     await byHand(path, other =>
       other.exec(
@@ -395,7 +395,7 @@ for (const [table, what] of Object.entries(IGNORING)) {
     const own = {
       pets: inserts,
       pet_keys: [() => storage.insertOnce(REX, once, 0)],
-      usage: [async () => limits.consume('key:web', policyOf('2/9'), T0)],
+      usage: [async () => limits.consume('key:web', limitsOf('2/9'), T0)],
     }
     for (const insert of own[table as keyof typeof own]) await assert.rejects(insert, refused)
     assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })

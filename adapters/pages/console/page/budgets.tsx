@@ -21,8 +21,8 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
             rows={used}
             columns={[
               ['Key', ({ id, plan }) => [id, <br />, <span class="muted">{plan}</span>]],
-              ['This minute', key => leftOf(key.policy.perMinute, usedIn(MINUTE, key, now))],
-              ['Today', key => leftOf(key.policy.perDay, usedIn(DAY, key, now))],
+              ['This minute', key => leftOf(key.limits.perMinute, usedIn(MINUTE, key, now))],
+              ['Today', key => leftOf(key.limits.perDay, usedIn(DAY, key, now))],
             ]}
           />
         )}
@@ -31,7 +31,7 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
             <summary>
               {idle.length} idle {idle.length === 1 ? 'key' : 'keys'}
             </summary>
-            {idle.map(({ id, policy: { perMinute, perDay } }) => (
+            {idle.map(({ id, limits: { perMinute, perDay } }) => (
               <p key={id} class="muted">
                 {id}: {countOf(perMinute)} a minute, {shortCountOf(perDay)} a day
               </p>

@@ -29,8 +29,8 @@ export function Start(props: PanelProps) {
             rows={keys}
             columns={[
               ['Key', nameOf],
-              ['Per minute', ({ policy }) => countOf(policy.perMinute)],
-              ['Per day', ({ policy }) => countOf(policy.perDay)],
+              ['Per minute', ({ limits }) => countOf(limits.perMinute)],
+              ['Per day', ({ limits }) => countOf(limits.perDay)],
             ]}
           />
         </Panel>
