@@ -37,7 +37,10 @@ export function withCircuitBreaker(
 
   return {
     consume(partition, limits, now) {
-      const ask = () => chain(rateLimitStore.consume(partition, limits, now), checkDecision)
+      const ask = () =>
+        chain(rateLimitStore.consume(partition, limits, now), decision =>
+          checkDecision(decision, now),
+        )
       const decideHere = () => local.consume(partition, limits, now)
       const server = rateLimitStore.serverOf?.(partition) ?? ''
       const circuit = circuitOf(server)
@@ -121,9 +124,24 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
   }
 }
 
-/** @throws TypeError for what cannot become headers */
-function checkDecision(decision: Decision): Decision {
-  const { limit, remaining, reset } = decision ?? {}
-  if ([limit, remaining, reset].every(Number.isSafeInteger)) return decision
-  throw new TypeError('The rate limit store returned no decision')
+/** @throws TypeError naming the field that cannot become a header or an Error body */
+function checkDecision(decision: Decision, now: number): Decision {
+  const { code, limit, remaining, reset, retryAfter, window, bannedUntil } = decision ?? {}
+  const rules: Readonly<Record<keyof Decision, boolean>> = {
+    code: code === undefined || code === 'rate_limit_exceeded' || code === 'api_key_banned',
+    limit: isInteger(limit, 0),
+    remaining: isInteger(remaining, 0),
+    // Negative only before 1970.
+    reset: isInteger(reset, Math.min(0, now / 1000)),
+    retryAfter: code === undefined || isInteger(retryAfter, 1),
+    window: window === 'minute' || window === 'day',
+    bannedUntil: bannedUntil === undefined || isInteger(bannedUntil, Math.min(0, now)),
+  }
+  const [field] = Object.entries(rules).find(([, holds]) => !holds) ?? []
+  if (!field) return decision
+  throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
+}
+
+function isInteger(value: unknown, minimum: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= minimum
 }

@@ -51,21 +51,34 @@ test('limits.apply - a recovered rate limit store is used again', async () => {
 
 const DECISION = { limit: 60, remaining: 59, reset: T0 / 1000 + 60, window: 'minute' } as const
 
-test('limits.apply - a decision that cannot become headers is replaced', async () => {
-  for (const decision of [
-    null,
-    { ...DECISION, limit: undefined },
-    { ...DECISION, limit: '60\r\nX-Injected: 1' },
-    { ...DECISION, remaining: 0.5 },
-    { ...DECISION, reset: Number.NaN },
-  ]) {
+const REJECTION = { ...DECISION, code: 'rate_limit_exceeded', remaining: 0, retryAfter: 60 }
+
+test('limits.apply - a decision that cannot become a response is replaced, and the reason reported', async () => {
+  for (const [field, decision] of [
+    ['limit', null],
+    ['limit', { ...DECISION, limit: undefined }],
+    ['limit', { ...DECISION, limit: '60\r\nX-Injected: 1' }],
+    ['limit', { ...DECISION, limit: -60 }],
+    ['remaining', { ...DECISION, remaining: 0.5 }],
+    ['remaining', { ...DECISION, remaining: -5 }],
+    ['reset', { ...DECISION, reset: Number.NaN }],
+    ['reset', { ...DECISION, reset: -5 }],
+    ['window', { ...DECISION, window: 'hour\r\nX-Injected: 1' }],
+    ['code', { ...DECISION, code: null }],
+    ['code', { ...REJECTION, code: 'slow_down' }],
+    ['retryAfter', { ...REJECTION, retryAfter: undefined }],
+    ['retryAfter', { ...REJECTION, retryAfter: 0 }],
+    ['bannedUntil', { ...REJECTION, code: 'api_key_banned', bannedUntil: Number.NaN }],
+  ] as const) {
     const consume = async () => decision
     const store = open({ rateLimitStore: { ...memoryRateLimitStore(), consume } as never })
     const messages: string[] = []
     store.events.on('ratelimit.degraded', ({ error }) => messages.push((error as Error).message))
     const { status, headers } = await list(store)
     assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, '59'])
-    assert.deepEqual(messages, ['The rate limit store returned no decision'])
+    assert.deepEqual(messages, [
+      `The rate limit store returned no decision: its \`${field}\` is invalid`,
+    ])
   }
 })
 
@@ -75,9 +88,19 @@ for (const [what, now] of [
   ['the last instant of a Date', 8.64e15],
 ] as const) {
   test(`limits.apply - counts normally with a clock at ${what}`, async () => {
-    const store = open({ clock: () => now })
-    assert.deepEqual(await statusesOf(store, 62), [...Array(60).fill(200), 429, 429])
-    assert.match((await list(store)).body, /used up until/)
+    const table = memoryRateLimitStore()
+    const remote: RateLimitStore = {
+      ...table,
+      consume: async (...given) => table.consume(...given),
+    }
+    for (const rateLimitStore of [memoryRateLimitStore(), remote]) {
+      const store = open({ clock: () => now, rateLimitStore })
+      let degraded = 0
+      store.events.on('ratelimit.degraded', () => degraded++)
+      assert.deepEqual(await statusesOf(store, 62), [...Array(60).fill(200), 429, 429])
+      assert.match((await list(store)).body, /used up until/)
+      assert.equal(degraded, 0)
+    }
   })
 }
 
