@@ -63,7 +63,8 @@ export function reportText(
  */
 export function resultText(report: Report, untested: string | undefined, aside = ''): string {
   const text = reportText(report, { withRequests: true })
-  if (untested === undefined || report.requestCount === 0) return text + aside
+  if (untested === undefined) return text + aside
+  if (report.requestCount === 0) return text.replace(`Verdict: ${UNTESTED}`, () => untested) + aside
   const isEmpty = report.findings.length + report.notes.length === 0
   return `${isEmpty ? '' : text}${aside}${untested}\n`
 }

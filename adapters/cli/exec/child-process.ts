@@ -39,12 +39,55 @@ export async function runChild(
   })
   const ended = endOf(child, command)
   if (capture) return captured(child, ended, capture)
-  const forward = (signal: NodeJS.Signals) => {
-    // A terminal also signals the command.
-    if (!FROM_TERMINAL.includes(signal) || !process.stdin.isTTY) child.kill(signal)
+  const group = watchGroup()
+  const pending = new Set<NodeJS.Signals>()
+  const forward = async (signal: NodeJS.Signals) => {
+    // `timeout` signals this process and then its group.
+    if (pending.has(signal)) return
+    pending.add(signal)
+    if (!(await group.got(signal))) child.kill(signal)
+    pending.delete(signal)
   }
   const end = onSignals(FORWARDED, forward)
-  return { code: await ended.finally(end), output: '' }
+  return {
+    code: await ended.finally(() => {
+      end()
+      group.end()
+    }),
+    output: '',
+  }
+}
+
+/** In ms: by when a signal for the whole group has arrived. */
+const GROUP_WAIT = 250
+
+/**
+ * Tells whether a signal went to the whole process group, as from a terminal, and so to the command as well: by a
+ * process in it that the signal ends.
+ */
+function watchGroup() {
+  let witness = start()
+  return {
+    async got(signal: NodeJS.Signals): Promise<boolean> {
+      if (witness.pid === undefined) return FROM_TERMINAL.includes(signal) && process.stdin.isTTY
+      if (witness.signalCode === null)
+        await Promise.race([once(witness, 'exit'), setTimeout(GROUP_WAIT)])
+      const isHit = witness.signalCode === signal
+      if (isHit) witness = start()
+      return isHit
+    },
+    end: () => witness.kill('SIGKILL'),
+  }
+}
+
+/** For systems without process groups, or without `cat`. */
+const FROM_TERMINAL: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
+
+/** It waits for the end of its input, which comes with the end of this process. */
+function start(): ChildProcess {
+  const witness = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'], windowsHide: true })
+  witness.on('error', () => {})
+  return witness
 }
 
 /** @returns stops listening */
@@ -104,8 +147,6 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
     throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)
   }
 }
-
-const FROM_TERMINAL: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 
 /** The signals that ask a process to end; Windows does not have all of them. */
 export const ENDING = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).filter(

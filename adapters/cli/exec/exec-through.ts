@@ -7,7 +7,7 @@ import { readAs } from '../errors.js'
 import type { ExecSettings } from '../options.js'
 import { printError } from '../output.js'
 import { runChild } from './child-process.js'
-import { checkCommand, conclude } from './exec.js'
+import { checkCommand, conclude, environmentFor, nothingArrived, whileOthersSend } from './exec.js'
 
 /** How long the service may be silent, in ms. */
 const TIMEOUT_MS = 60_000
@@ -34,17 +34,22 @@ export async function execThrough(
   const observer = createObserver(judged, apiKey === undefined ? [] : [apiKey])
   const proxy = await openProxy({ baseUrl, observer, timeoutMs: TIMEOUT_MS })
   const variables = {
-    ...process.env,
-    ADOPTION_STORE_BASE_URL: proxy.url,
+    ...environmentFor(proxy.url),
     ...(apiKey !== undefined && { ADOPTION_STORE_API_KEY: apiKey }),
     // Commands to another store would only mislead.
     ADOPTION_STORE_CONTROL_URL: undefined,
   }
-  const { code } = await runChild(words, variables).finally(proxy.close)
+  const { code } = await runChild(words, variables)
+    .then(async ended => {
+      await whileOthersSend(settings, proxy.url)
+      return ended
+    })
+    .finally(proxy.close)
   const report = observer.report()
-  const untested = report.decided === 0 ? undecidedText(report) : undefined
+  const none = report.requestCount === 0 ? nothingArrived(words.join(' ')) : undecidedText(report)
+  const untested = report.decided === 0 ? none : undefined
   const failures = proxy.failures()
-  printError(judgeText(report, { service: judged.origin, ...failures }))
-  const concluded = await conclude({ code, report, untested }, { settings, words, given })
+  printError(judgeText(report, { service: judged.origin, ...failures }, untested))
+  const concluded = await conclude({ code, report, untested, late: 0 }, { settings, words, given })
   return concluded === 0 && failures.isUntrusted ? 1 : concluded
 }

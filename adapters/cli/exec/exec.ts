@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { count } from '../../../src/lib/count.js'
 import { nearestFirst } from '../../../src/lib/did-you-mean.js'
@@ -37,6 +38,8 @@ export interface Result {
   readonly report: Report
   /** Why nothing was checked; undefined where something was. */
   readonly untested: string | undefined
+  /** How many requests came after the end of the command: they are not in the report. */
+  readonly late: number
 }
 
 /**
@@ -60,7 +63,7 @@ export async function exec(
     const withoutEffect = faultsWithoutEffect(run.seen)
     say(resultText(report, untested))
     if (isClean) say(await untriedText(double, schedule))
-    if (run.late > 0) say(`${count(run.late, 'request')} ${LATE}\n`)
+    say(lateText(run))
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     for (const line of withoutEffect) say(`--schedule: ${line}\n`)
     const isMissing = settings.requireFaults && findings.some(isRequired)
@@ -76,8 +79,11 @@ export async function exec(
   })
 }
 
-const LATE =
-  'came after the command had ended, from a process that it left running: they are not in the verdict.'
+/** What the verdict leaves out, in one line; empty for nothing. */
+function lateText({ late }: Pick<Result, 'late'>): string {
+  const LATE = 'after the command had ended, from a process that it left running'
+  return late === 0 ? '' : `${count(late, 'request')} came ${LATE}: they are not in the verdict.\n`
+}
 
 /** What a clean run says nothing about, in one line. */
 async function untriedText(
@@ -141,8 +147,8 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
-  /** How many requests came after its end. */
-  readonly late: number
+  /** Whether every call got 401. */
+  readonly isRefused: boolean
   /** With `--record`. */
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
   /** With `--har`. */
@@ -164,32 +170,56 @@ export function runWithStore<T>(
     stops.push(server.close, () => double.close())
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []
-    let calls = 0
+    const calls = new Set<number>()
+    let refused = 0
     double.events.listeners.add(({ act }) => {
-      if (act.do === 'send' && act.operation !== undefined) calls++
+      if (act.do === 'send' && act.operation !== undefined) calls.add(act.id)
+      if (act.do === 'answer' && act.response.status === 401 && calls.has(act.id)) refused++
       // At once: a key may be revoked, or a world deleted, before the run ends.
       if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
     })
     const variables = {
-      ...process.env,
-      ADOPTION_STORE_BASE_URL: server.url,
+      ...environmentFor(server.url),
       ADOPTION_STORE_API_KEY: apiKey,
       ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
     }
-    const quiet = capture ? () => {} : announce(server.url, () => calls)
+    const quiet = capture ? () => {} : announce(server.url, () => calls.size)
     const ended = await runChild(words, variables, capture).finally(quiet)
     const found = double.report({ since: 'start' })
     const report = settings.requireFaults ? withRequired(found) : found
-    const untested = calls > 0 ? undefined : untestedText(double)
-    const before = calls
-    if (!capture && calls > 0) await setTimeout(GRACE)
-    const late = calls - before
-    return use({ ...ended, double, report, untested, seen, late, recording, exchanges })
+    const untested =
+      calls.size === refused ? untestedText(double, refused, words.join(' ')) : undefined
+    const before = calls.size
+    if (!capture) await whileOthersSend(settings, server.url)
+    const late = calls.size - before
+    const isRefused = refused > 0 && untested !== undefined
+    return use({ ...ended, double, report, untested, isRefused, seen, late, recording, exchanges })
   })
 }
 
-/** In ms: how long to look for a process that goes on sending. */
-const GRACE = 100
+/** The environment of a command, whose requests to this address go through no proxy. */
+export function environmentFor(baseUrl: string): NodeJS.ProcessEnv {
+  const { NO_PROXY, no_proxy = NO_PROXY } = process.env
+  const direct = [no_proxy, new URL(baseUrl).hostname].filter(Boolean).join()
+  return { ...process.env, ADOPTION_STORE_BASE_URL: baseUrl, NO_PROXY: direct, no_proxy: direct }
+}
+
+/** In ms: how long to look for a process that goes on sending, and where `--strict` knows of one. */
+const GRACE = { usual: 100, strict: 1_000 }
+
+/** Waits for requests of processes that the command may have left running. */
+export async function whileOthersSend({ strict }: VerdictSettings, baseUrl: string): Promise<void> {
+  const isRunning = strict !== undefined && (await hasLeftRunning(baseUrl))
+  await setTimeout(isRunning ? GRACE.strict : GRACE.usual)
+}
+
+/** Whether another process has this base URL in its environment, where Linux shows it. */
+async function hasLeftRunning(baseUrl: string): Promise<boolean> {
+  const ids = (await readdir('/proc').catch(() => [])).filter(name => /^\d+$/.test(name))
+  const environments = ids.map(id => readFile(`/proc/${id}/environ`, 'utf8').catch(() => ''))
+  const variable = `ADOPTION_STORE_BASE_URL=${baseUrl}\0`
+  return (await Promise.all(environments)).some(text => text.includes(variable))
+}
 
 /** On a terminal: what the command finds in its environment, and from time to time how far it is. */
 function announce(url: string, calls: () => number): () => void {
@@ -222,20 +252,45 @@ function isRequired({ rule, allowed }: Finding): boolean {
   return rule === 'fault.unused' && !allowed
 }
 
-function untestedText({ requests }: JudgedDouble): string {
+function untestedText({ requests }: JudgedDouble, refused: number, command: string): string {
   const [first] = requests()
-  const shown = first ? ` The first request was ${first.method} ${first.url}.` : ''
-  return `Verdict: no request was for an operation of this API, so nothing was checked.${shown} Append /pets to ADOPTION_STORE_BASE_URL, which ends in ${BASE_PATH}.`
+  if (!first) return nothingArrived(command)
+  if (refused > 0) {
+    return 'Verdict: every request got 401, so nothing else was checked. Does the client send ADOPTION_STORE_API_KEY, as Authorization: Bearer <key>?'
+  }
+  return `Verdict: no request was for an operation of this API, so nothing was checked. The first request was ${first.method} ${first.url}. Append /pets to ADOPTION_STORE_BASE_URL, which ends in ${BASE_PATH}.`
 }
+
+/** Why nothing arrived, by what the command is. */
+export function nothingArrived(command: string): string {
+  const [, cause = OTHERWISE] = CAUSES.find(([tool]) => tool.test(command)) ?? []
+  return `Verdict: no requests arrived, so nothing was checked. ${cause}`
+}
+
+const OTHERWISE =
+  'Does the client use ADOPTION_STORE_BASE_URL? A cached test result, a tool that passes no variables on, or a proxy can be the cause, too.'
+
+const CAUSES: readonly (readonly [RegExp, string])[] = [
+  [/\bgo test\b/, 'go test repeats cached results: add -count=1.'],
+  [
+    /\b(turbo|nx)\b/,
+    'It repeats cached results and hides variables: force the run (--force, --skip-nx-cache), and pass ADOPTION_STORE_* on.',
+  ],
+  [/\btox\b/, 'tox hides variables: set pass_env = ADOPTION_STORE_*.'],
+  [
+    /\b(env -i|sudo|docker|podman)\b/,
+    'This command passes no variables on: name ADOPTION_STORE_*.',
+  ],
+]
 
 /** Whether `--strict`, if given, is content. */
 export function isProven(
-  { report, untested }: Result,
+  { report, untested, late }: Result,
   { strict, allow }: VerdictSettings,
 ): boolean {
   if (strict === undefined) return true
   const isClean = strict !== 'notes' || report.notes.every(({ rule }) => allow.includes(rule))
-  return untested === undefined && report.ok && isClean
+  return untested === undefined && late === 0 && report.ok && isClean
 }
 
 /** How a run came about, and what else there is to say of it. */

@@ -126,6 +126,7 @@ function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
     return `the command took longer than ${settings.timeout / 1_000} s, ${lastRequest(seen.requests)}`
   }
   if (code !== 0) return `the command exited with ${code}`
+  if (run.isRefused) return 'every request got 401'
   if (isProven(run, settings)) return undefined
   const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
   return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`

@@ -10,8 +10,11 @@ export interface ServiceFailures {
 }
 
 /** The report for people, with what could not be judged. */
-export function judgeText(report: JudgeReport, failures?: ServiceFailures): string {
-  const untested = report.decided === 0 ? undecidedText(report) : undefined
+export function judgeText(
+  report: JudgeReport,
+  failures?: ServiceFailures,
+  untested = report.decided === 0 ? undecidedText(report) : undefined,
+): string {
   return resultText(
     report,
     untested,
@@ -21,7 +24,8 @@ export function judgeText(report: JudgeReport, failures?: ServiceFailures): stri
 
 /** Why nothing was checked, in one line. */
 export function undecidedText({ requestCount }: JudgeReport): string {
-  if (requestCount === 0) return 'No request was for the base URL of the service.'
+  if (requestCount === 0)
+    return 'Verdict: no request was for the base URL of the service, so nothing was checked.'
   return 'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?'
 }
 

@@ -149,7 +149,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   assert.equal((await exec(['--junit', junit], borrowedCommand(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),
-    /failures="1".*<failure message="Verdict: no request /s,
+    /failures="1".*<failure message="Verdict: no requests /s,
   )
   const deep = join(folder, 'new', 'folder', 'report.json')
   assert.equal((await exec(['--report', deep], good)).code, 0)
@@ -209,6 +209,82 @@ test('exec - says that a process of the command goes on sending', async () => {
     stderr,
     /^\d+ requests? came after the command had ended, from a process that it left r/m,
   )
+})
+
+test('exec - --strict fails for requests that came after the command had ended', {
+  skip: !existsSync('/proc/self/environ') && 'only Linux shows which processes are left',
+}, async () => {
+  const later = `setTimeout(() => fetch(process.env.ADOPTION_STORE_BASE_URL + '/pets'), 300)`
+  const script = `${GET} await get('/pets')
+    const { spawn } = await import('node:child_process')
+    spawn(process.execPath, ['-e', ${JSON.stringify(later)}], { detached: true, stdio: 'ignore' }).unref()`
+  const { code, stderr } = await exec(['--strict'], scriptCommand(script))
+  assert.match(stderr, /^1 request came after the command had ended/m)
+  assert.equal(code, 1)
+})
+
+test('exec - a client that only got 401 has not been tested', async () => {
+  const script = borrowedCommand(`${GET} await (await fetch(url + '/pets')).text()`)
+  const { code, stderr } = await exec(['--strict'], script)
+  assert.equal(code, 1)
+  assert.match(stderr, /^Verdict: every request got 401, so nothing else was checked\. /m)
+  const explored = await exec(['--explore'], script)
+  assert.equal(explored.code, 1)
+  assert.match(explored.stderr, /^Nothing was explored: every request got 401/m)
+})
+
+test('exec - where nothing arrived, it names the cause that fits the command', async () => {
+  const bin = process.execPath
+  for (const [words, cause] of [
+    [[bin, '-e', '0', 'go test ./...'], /go test repeats cached results: add -count=1\.$/m],
+    [['sh', '-c', 'true # turbo run test'], /force the run \(--force, --skip-nx-cache\)/],
+    [['sh', '-c', 'true # tox -e py311'], /pass_env = ADOPTION_STORE_\*/],
+    [['env', '-i', 'PATH=/usr/bin:/bin', 'true'], /name ADOPTION_STORE_\*/],
+    [[bin, '-e', '0'], /Does the client use ADOPTION_STORE_BASE_URL\? A cached test result,/],
+  ] as const) {
+    const { code, stderr } = await exec(['--strict'], words)
+    assert.match(stderr, /^Verdict: no requests arrived, so nothing was checked\. /)
+    assert.match(stderr, cause)
+    assert.equal(code, 1)
+  }
+})
+
+test('exec - requests to its address go through no proxy', async () => {
+  const script = 'console.log(process.env.NO_PROXY, process.env.no_proxy)'
+  for (const [given, expected] of [
+    [{}, '127.0.0.1'],
+    [{ NO_PROXY: 'intranet' }, 'intranet,127.0.0.1'],
+    [{ NO_PROXY: 'a', no_proxy: 'b' }, 'b,127.0.0.1'],
+  ] as const) {
+    const { NO_PROXY: _, no_proxy: __, ...env } = process.env
+    const words = ['exec', '--', ...scriptCommand(script)]
+    const { stdout } = await runCommand(words, { ...env, ...given })
+    assert.equal(stdout, `${expected} ${expected}\n`)
+  }
+})
+
+test('exec - a signal reaches the command once, whether the group got it or only this process', {
+  skip: process.platform === 'win32' && 'Windows has no process groups',
+}, async () => {
+  const script = `for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => console.log(name))
+    process.on('SIGUSR2', () => process.exit())
+    setInterval(() => {}, 1e6); console.log('up')`
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const target of ['process', 'group'] as const) {
+      const child = spawn(process.execPath, [MAIN, 'exec', '--', ...scriptCommand(script)], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: true,
+      })
+      await firstOutput(child)
+      const pid = child.pid as number
+      process.kill(target === 'group' ? -pid : pid, signal)
+      // `timeout` signals the process, and then its group.
+      if (target === 'group') process.kill(pid, signal)
+      const first = await firstOutput(child)
+      child.kill('SIGUSR2')
+      assert.equal(first + (await text(child.stdout)), `${signal}\n`, `${signal} ${target}`)
+    }
+  }
 })
 
 test('exec - on a terminal, it says what it sets; without a name, it is the command before --', {

@@ -184,7 +184,7 @@ test('exec --explore - is red when nothing was explored, and says why', async ()
 test('exec --explore - names schedules that a command does not reach again', async () => {
   // Sends its request in its first run only.
   const script = `
-    await fetch(process.env.ADOPTION_STORE_BASE_URL + (globalThis.hasRun ? '/elsewhere' : '/pets'))
+    await fetch(process.env.ADOPTION_STORE_BASE_URL + (globalThis.hasRun ? '/elsewhere' : '/pets'), { headers: { authorization: 'Bearer ' + process.env.ADOPTION_STORE_API_KEY } })
     globalThis.hasRun = true`
   const { code, stderr } = await explore(['--faults', 'truncate,reset'], script)
   assert.equal(code, 1)
@@ -201,7 +201,7 @@ test('exec --explore - names schedules that a command does not reach again', asy
 test('exec --explore - ends a command that takes too long, with all it has started', async () => {
   const script = `
     import { spawn } from 'node:child_process'
-    const list = 'fetch(process.env.ADOPTION_STORE_BASE_URL + "/pets").then(() => process.exit(), () => process.exit(1))'
+    const list = 'fetch(process.env.ADOPTION_STORE_BASE_URL + "/pets", { headers: { authorization: "Bearer " + process.env.ADOPTION_STORE_API_KEY } }).then(() => process.exit(), () => process.exit(1))'
     spawn(process.execPath, ['-e', list + '; setInterval(() => {}, 1000)'], { stdio: 'inherit' }).on('exit', code => process.exit(code))`
   const hanging = (seconds: number) =>
     explore(['--faults', 'hang', '--timeout', `${seconds}s`], script, scriptCommand)

@@ -90,7 +90,7 @@ test('judge - a service that decides on nothing leaves nothing proven', async ()
     assert.throws(assertPolite, /the service decided on no request/, behaviour)
   }
   const { assertPolite } = judge({ fetch: answering(200), baseUrl: BASE })
-  assert.throws(assertPolite, /no requests arrived/)
+  assert.throws(assertPolite, /no request was for the base URL/)
 })
 
 test('judge key.refused - a finding for a key that was never accepted, a note for one that was', async () => {
