@@ -6,9 +6,9 @@ interface Listening {
 const listening = new WeakMap<AbortSignal, Listening>()
 
 /**
- * Calls back when the signal aborts, until the returned function is called. A signal has one listener
- * for any number of callbacks, and none without: an EventTarget warns of a leak at the eleventh, and
- * searches all of them to remove one. `AbortSignal.any` would stay with a long-lived signal for ever.
+ * Calls back when the signal aborts, until the returned function is called. A signal has one
+ * listener however many callbacks it has: an EventTarget warns of a leak at the eleventh listener,
+ * and `AbortSignal.any` would stay with a long-lived signal forever.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const { callbacks, callAll } = listening.get(signal) ?? listen(signal)

@@ -1,6 +1,6 @@
 import type { ClientOptions } from './client-options.js'
 import { ConnectionError, ContractError } from './errors.js'
-import { type AnnouncedLimits, readLimits } from './headers.js'
+import { type AnnouncedLimits, readLimits } from './rate-limit-headers.js'
 import type { Time } from './time.js'
 
 export interface ClientRequest {
@@ -11,11 +11,10 @@ export interface ClientRequest {
   readonly timeoutMs: number
 }
 
-/** A complete response. */
 export interface Answer {
   readonly status: number
   readonly limits: AnnouncedLimits
-  /** When its headers came, in ms since the epoch. */
+  /** When the headers arrived, in ms since the epoch. */
   readonly arrivedAt: number
   readonly text: string
 }
@@ -63,7 +62,7 @@ async function exchange(
       throw redirected(request, headers.get('location'))
     }
     const text = await readText(response, maxResponseBytes).catch(error => {
-      // The headers of a rejection say enough: when to come again.
+      // // The headers of an error suffice: they say when to retry.
       if (status < 400 || signal.aborted) throw error
       return ''
     })
@@ -112,7 +111,6 @@ function connectionError(request: ClientRequest, reason: string, cause?: unknown
   return new ConnectionError(message, { mayHaveTakenEffect, cause })
 }
 
-/** Without a connection, nothing was sent. */
 const NEVER_SENT =
   /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/
 
@@ -125,7 +123,6 @@ function codeOf(error: unknown): string | undefined {
   return undefined
 }
 
-/** Such as `connect ECONNREFUSED 127.0.0.1:4280`, for messages. */
 function reasonOf(cause: unknown): string {
   let message = String(cause)
   for (let at = cause; at instanceof Error; at = at.cause) message = at.message || message
@@ -133,7 +130,6 @@ function reasonOf(cause: unknown): string {
   return message.replace(/\.$/, '') + (message.includes(code) ? '' : ` (${code})`)
 }
 
-/** `POST http://127.0.0.1:4280/v1/pets`, for messages. */
 export function title({ method, url }: Pick<ClientRequest, 'method' | 'url'>): string {
   return `${method} ${url}`
 }

@@ -18,14 +18,13 @@ import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
 
 export const CLIENT_OPTIONS = {
-  /** With its version segment, such as `http://127.0.0.1:4280/v1`. */
+  /** Includes the version segment, such as `http://127.0.0.1:4280/v1`. */
   baseUrl: typed<string>({
     expected: 'http:// or https:// and an address without user name, password, query and fragment',
     accepts: value =>
       typeof value === 'string' && /^https?:\/\/[^/@?#]+(\/[^?#]*)?$/i.test(value) && isUrl(value),
     secret: true,
   }),
-  /** The API key. */
   apiKey: typed<string>({
     expected: 'printable ASCII without spaces',
     accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
@@ -37,18 +36,18 @@ export const CLIENT_OPTIONS = {
    */
   maxResponseBytes: withDefault(isCount, 16_777_216),
   /**
-   * Whether calls wait until a ban ends, however long.
+   * Waits until a ban ends, however long, instead of failing.
    * @default false
    */
   waitForBan: withDefault(isBoolean, false),
   /**
-   * Whether `createPet` is retried after a 503 `storage_unavailable`. Over PostgreSQL, the animal may
-   * then be stored twice.
+   * Retries `createPet` after a 503 `storage_unavailable`. Over PostgreSQL, the animal may then be
+   * stored twice.
    * @default false
    */
   retryCreates: withDefault(isBoolean, false),
   /**
-   * Whether each create has an `Idempotency-Key`, and is retried like a read. Requires a server with
+   * Sends an `Idempotency-Key` with each create, and retries it like a read. Requires a server with
    * idempotency.
    * @default false
    */
@@ -59,7 +58,7 @@ export const CLIENT_OPTIONS = {
    */
   maxConcurrent: withDefault(isCount, 10),
   /**
-   * Calls that may wait; one more gets a QueueFullError.
+   * Maximum number of waiting calls; one more gets a QueueFullError.
    * @default 10_000
    */
   maxQueued: withDefault(isSize, 10_000),
@@ -69,7 +68,7 @@ export const CLIENT_OPTIONS = {
    */
   maxRetries: withDefault(isSize, 3),
   /**
-   * A call that has to wait longer, in ms, fails instead.
+   * Longest wait, in ms; a call that has to wait longer fails instead.
    * @default 120_000
    */
   maxWaitMs: withDefault(isSize, 120_000),
@@ -79,7 +78,7 @@ export const CLIENT_OPTIONS = {
    */
   timeoutMs: withDefault(isCount, 30_000),
   /**
-   * Where processes share the key: the URL of a Redis or Valkey, or a client of ioredis.
+   * Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis.
    * @default none
    */
   shared: optional(
@@ -104,12 +103,12 @@ export const CLIENT_OPTIONS = {
    */
   onRequest: optional(typed<(sending: Sending) => void>(isFunction)),
   /**
-   * Called when calls begin to wait: why, and until when.
+   * Called when calls begin to wait, with the reason and the end.
    * @default none
    */
   onWait: optional(typed<(wait: Wait) => void>(isFunction)),
   /**
-   * Called when a request failed and is sent again.
+   * Called before a failed request is retried.
    * @default none
    */
   onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
@@ -131,21 +130,16 @@ export const CLIENT_OPTIONS = {
 }
 export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
 
-/** The options with their defaults, and the time by which the client waits. */
 export interface ClientSettings extends SettingsOf<typeof CLIENT_OPTIONS> {
   readonly time: Time
 }
 
-/**
- * Fills in the defaults.
- *
- * @throws OptionError, which never shows the API key
- */
+/** @throws OptionError, which never shows the API key */
 export function readClientOptions(given: ClientOptions) {
   return settingsOf(CLIENT_OPTIONS, given)
 }
 
-/** By its shape: there are signals of other realms and of polyfills. */
+/** Checks the shape, because signals may come from other realms and polyfills. */
 export const isSignal = optional(
   rule(
     'an AbortSignal',

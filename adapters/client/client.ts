@@ -14,9 +14,9 @@ import {
   readClientOptions,
 } from './client-options.js'
 import { checkNewPet, readPet, readPets } from './contract.js'
+import { readErrorResponse, toError } from './error-response.js'
 import { ContractError } from './errors.js'
-import { createGate } from './gate.js'
-import { readRejection, toError } from './rejection.js'
+import { createSender } from './sender.js'
 import { createTime } from './time.js'
 import {
   type ClientSnapshot,
@@ -37,7 +37,7 @@ export interface CallOptions {
 
 export interface CreateOptions extends CallOptions {
   /**
-   * Sent as `Idempotency-Key`: 1 to 255 printable ASCII characters, which name this create forever.
+   * Idempotency-Key of this create: 1 to 255 printable ASCII characters, never to be reused.
    * @default a new one with the option `idempotency`, else none
    */
   readonly idempotencyKey?: string | undefined
@@ -53,33 +53,37 @@ export interface Client extends Pets {
   /** @deprecated by the specification, see `Pets` */
   getPet(id: Int64, options?: CallOptions): Promise<Pet>
   /**
-   * All animals, or all of a status, page by page.
+   * Iterates over all animals, or all with a status, page by page.
    *
-   * @throws ContractError after the first hundred if there are more and the server has no pagination
+   * @throws ContractError after the first hundred if there are more and the server has no
+   * pagination
    */
   all(
     query?: { readonly status?: PetStatus | undefined },
     options?: CallOptions,
   ): AsyncIterable<Pet>
-  /** As last reported; undefined before the first response. */
+  /** Limits that the last response reported; undefined before the first. */
   readonly rateLimit: RateLimit | undefined
-  /** The creates with an idempotency key that have not ended, for `restore` in a later process. */
+  /** Unfinished creates with an idempotency key, for `restore` in a later process. */
   snapshot(): ClientSnapshot
   /**
-   * Sends the creates of a snapshot with their keys, which stores no animal twice.
+   * Resends the creates of a snapshot with their keys, so that none is stored twice.
    *
    * @returns the animal or the error of each, in the order of the snapshot
    */
   restore(snapshot: ClientSnapshot): Promise<readonly PromiseSettledResult<Pet>[]>
-  /** Waiting and new calls get a ClosedError. Resolves once the requests in flight have ended. */
+  /**
+   * Rejects waiting and new calls with a ClosedError. Resolves once the requests in flight have
+   * ended.
+   */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * A client that stays within the limits of its key, even when others use the same key: it stops
- * before they are exhausted, leaves others their share, waits as long as the server asks, and sends
- * nothing while the key is banned. Create one client per key and share it.
+ * Creates a client that stays within the limits of its key, even when others use the same key: it
+ * stops before they are exhausted, leaves others their share, waits as long as the server asks, and
+ * sends nothing while the key is banned. Create one client per key and share it.
  *
  * @throws OptionError
  */
@@ -89,7 +93,7 @@ export function createClient(given: ClientOptions): Client {
   const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
   const time = createTime(clock, sleep)
-  const gate = createGate({ ...options, time }, `${new URL(url).href} ${apiKey}`, {
+  const sender = createSender({ ...options, time }, `${new URL(url).href} ${apiKey}`, {
     send: (request, signal) => attempt(request, signal, { ...options, time }),
     explain,
     mayRepeat: ({ method, headers }, error) =>
@@ -116,12 +120,12 @@ export function createClient(given: ClientOptions): Client {
     getPet: (id, call) => get(`/${encodeURIComponent(String(id))}`, readPet, call),
     all,
     get rateLimit() {
-      return gate.rateLimit
+      return sender.rateLimit
     },
     snapshot: () => ({ creates: [...unanswered.creates] }),
     restore: async ({ creates }) => Promise.allSettled(creates.map(one => createOnce(one))),
-    close: gate.close,
-    [Symbol.asyncDispose]: gate.close,
+    close: sender.close,
+    [Symbol.asyncDispose]: sender.close,
   }
 
   async function createOnce(create: UnansweredCreate, call?: CallOptions): Promise<Pet> {
@@ -158,7 +162,6 @@ export function createClient(given: ClientOptions): Client {
     }
   }
 
-  /** Sends only the given parameters, so that the server's defaults apply. */
   function list(query: Query, call: CallOptions | undefined): Promise<readonly Pet[]> {
     const { limit, status, after } = query
     const given = Object.entries({ limit, status, after }).filter(
@@ -178,7 +181,7 @@ export function createClient(given: ClientOptions): Client {
     call: CallOptions = {},
   ): Promise<T> {
     const { signal, timeoutMs = options.timeoutMs } = checkCall(call)
-    const answer = await gate.send({ ...request, timeoutMs }, signal)
+    const answer = await sender.send({ ...request, timeoutMs }, signal)
     if (answer.status >= 300) throw explain(answer, 0, 0)
     return read(parse(answer.text, title(request)), title(request))
   }
@@ -191,14 +194,14 @@ interface Query extends Omit<ListPetsQuery, 'after'> {
 }
 
 function explain({ status, text, limits }: Answer, now: number, retryAt: number): Error {
-  const rejection = readRejection(status, text)
-  const error = toError(rejection, limits.rateLimit, now, retryAt)
-  const { code, isNamed } = rejection
+  const response = readErrorResponse(status, text)
+  const error = toError(response, limits.rateLimit, now, retryAt)
+  const { code, isNamed } = response
   if (status === 503 && isNamed && code === 'storage_unavailable') UNAVAILABLE.add(error)
   return error
 }
 
-/** Errors of servers that say so themselves: behind a gateway's 503, the create may have been stored. */
+/** Errors with the store's own 503. After a gateway's 503, the create may have been stored. */
 const UNAVAILABLE = new WeakSet<Error>()
 
 function checkCall(call: CallOptions): CallOptions {

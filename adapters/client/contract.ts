@@ -6,8 +6,8 @@ import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import { ContractError } from './errors.js'
 
 /*
- * The schemas of the specification (§2), checked without zod, which would make up most of a browser
- * bundle. A test compares the rules and messages with those of the store.
+ * The schemas of the specification (§2), checked without zod, which would dominate a browser
+ * bundle. A test compares the rules and messages with the store's.
  */
 
 /** `rule` continues a sentence that begins with the name of the field. */
@@ -39,7 +39,7 @@ const PET: Readonly<Record<string, Field>> = {
 }
 
 /**
- * The pet to send. Validated first, because an unsafe integer would become a different number.
+ * Validates before sending, because an unsafe integer would become a different number.
  *
  * @throws ApiError `invalid_request`
  */
@@ -89,7 +89,7 @@ function broken(request: string, issues: string): ContractError {
   return new ContractError(`The response to ${request} breaks the contract: ${issues}.`)
 }
 
-/** Ids beyond 2^53 stay bigints, which `Pet` does not show: no server of this package gives them. */
+/** Ids beyond 2^53 stay bigints, contrary to `Pet`; no server of this package assigns them. */
 function exactPet({ id, name, categoryId, status }: Pet): Pet {
   const exactId = shortestForm(id as Int64) as number
   const category = shortestForm(categoryId)

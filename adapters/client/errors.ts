@@ -1,9 +1,9 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/errors.js'
 
-/** A 429 after the last retry, or one that demands a wait longer than `maxWaitMs`. */
+/** A 429 after the last retry, or a wait longer than `maxWaitMs`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError'
-  /** When the next request may be sent, in ms since the epoch by the client's clock. */
+  /** Earliest instant of the next request, in ms since the epoch by the client's clock. */
   readonly retryAt: number
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions & { retryAt: number }) {
@@ -17,10 +17,10 @@ export class ApiKeyBannedError extends RateLimitError {
   override readonly name = 'ApiKeyBannedError'
 }
 
-/** No response, or an incomplete one. `cause` is the platform's error, if there is one. */
+/** The response was missing or incomplete. `cause` is the platform's error, if there is one. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
-  /** Whether the server may have added the animal nevertheless; always false for reads. */
+  /** True if the server may have added the animal nevertheless; always false for reads. */
   readonly mayHaveTakenEffect: boolean
 
   constructor(message: string, options: ErrorOptions & { mayHaveTakenEffect: boolean }) {
@@ -34,7 +34,7 @@ export class ContractError extends Error {
   override readonly name = 'ContractError'
 }
 
-/** Nothing was sent, because too many calls are waiting already. */
+/** Nothing was sent, because `maxQueued` calls are waiting already. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError'
 }

@@ -1,6 +1,6 @@
 /**
- * Why a client waits: the `limit` is exhausted; it is the turn of `others` on the key; a
- * request was `rejected` with 429; the key is `banned`; a request failed, before its `retry`.
+ * Reason of a wait: the `limit` is exhausted; it is the turn of `others` on the key; a request was
+ * `rejected` with 429; the key is `banned`; a failed request waits for its `retry`.
  */
 export type WaitReason = 'limit' | 'others' | 'rejected' | 'banned' | 'retry'
 
@@ -8,11 +8,10 @@ export interface Wait {
   readonly reason: WaitReason
   /** In ms since the epoch. */
   readonly until: number
-  /** How long that is from now. */
+  /** Duration from now. */
   readonly waitMs: number
 }
 
-/** A request about to be sent. */
 export interface Sending {
   readonly method: string
   readonly url: string
@@ -20,9 +19,9 @@ export interface Sending {
   readonly attempt: number
 }
 
-/** A request that failed and is sent again. */
+/** A failed request before its retry. */
 export interface Retrying extends Sending {
   readonly error: Error
-  /** The least it waits, in ms. */
+  /** Minimum wait, in ms. */
   readonly waitMs: number
 }

@@ -5,46 +5,45 @@ import type { ApiKeyBannedError } from './errors.js'
 import type { Time } from './time.js'
 
 /*
- * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the units
- * of a reservoir, which every response corrects. Its own refresh is not used, because it does not
- * know the server's windows.
+ * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the
+ * units of a reservoir, which every response corrects. Its own refresh does not know the server's
+ * windows.
  */
 
-/** How long calls wait for the first connection before the process continues without Redis. */
+/** Wait for the first connection before the process continues without Redis. */
 const CONNECT_PATIENCE = 2 * SECOND
-/** How long one attempt to connect may take. */
+/** Time limit per attempt to connect. */
 const CONNECT_TIMEOUT = 5 * SECOND
-/** How often a process with waiting calls checks whether to open the next window. */
+/** Interval at which a process with waiting calls checks whether to open the next window. */
 const CHECK = SECOND
-/** Another process opens the window if the first has no response after this time. */
+/** Time without a response after which another process opens the window. */
 const PROBE_PATIENCE = 10 * SECOND
-/** Redis forgets a key that has not been used for a day. */
+/** Redis forgets a key after a day without use. */
 const FORGET = DAY
 
-/** Nothing may be sent before `retryAt`, in ms since the epoch by the local clock. */
 export interface Pause {
   readonly retryAt: number
-  /** Whether it is a ban, with the words of the server. */
+  /** The server's words, if the key is banned. */
   readonly ban?: Pick<ApiKeyBannedError, 'code' | 'message'> | undefined
 }
 
-/** A client of ioredis, whose address and options are used for connections of our own. */
+/** A client of ioredis, from which connections of our own are duplicated. */
 export interface RedisConnection {
   duplicate(override?: object): unknown
 }
 
 export interface SharedKeyOptions {
   readonly shared: string | RedisConnection
-  /** What the limit belongs to; processes with the same one share it. */
+  /** Identifies the limit; processes with the same key share it. */
   readonly key: string
   readonly time: Time
-  /** Called when there is a unit, and when the connection came or went. */
+  /** Called when there is a unit, and when the connection was made or lost. */
   readonly changed: () => void
-  /** Called when another process has learnt that nothing may be sent. */
+  /** Called when another process has learned that nothing may be sent. */
   readonly paused: (pause: Pause) => void
 }
 
-/** One request of the shared key, until it is given back. */
+/** One request of the shared key. */
 export interface Unit {
   giveBack(): void
 }
@@ -57,23 +56,23 @@ export function createSharedKey(options: SharedKeyOptions) {
   let failure: Error | undefined
   let reservoir: Reservoir | undefined
   let offered: Unit | undefined
-  /** How many units are requested or in use. */
+  /** Units requested or in use. */
   let units = 0
   let isWatching = false
 
   return {
-    /** Whether Redis is out of reach: the process continues alone. */
+    /** Redis is out of reach, so the process continues alone. */
     get isAway() {
       return state === 'away'
     },
-    /** Why sharing is impossible. */
+    /** The error that makes sharing impossible. */
     get failure() {
       return failure
     },
     /**
-     * A unit for the next request, if there is one already.
+     * Returns a unit for the next request, if there is one already.
      *
-     * @param wanted how many may be requested or in use
+     * @param wanted most units to be requested or in use
      */
     take(wanted: number): Unit | undefined {
       if (state === 'new') void connect()
@@ -83,11 +82,10 @@ export function createSharedKey(options: SharedKeyOptions) {
       if (!unit) void watch()
       return unit
     },
-    /** After a response: what is left, not counting the requests in flight. */
+    /** Corrects the reservoir; the requests in flight are not counted in `remaining`. */
     admitted(rateLimit: RateLimit, endsAt: number): void {
       reservoir?.correct(rateLimit, endsAt)
     },
-    /** After a 429. */
     rejected(pause: Pause): void {
       reservoir?.announce(pause)
     },
@@ -123,7 +121,7 @@ export function createSharedKey(options: SharedKeyOptions) {
     changed()
   }
 
-  /** Requests a unit, and keeps it until it is given back. */
+  /** Requests a unit and keeps it until it is given back. */
   async function request(reservoir: Reservoir): Promise<void> {
     units++
     try {
@@ -137,7 +135,7 @@ export function createSharedKey(options: SharedKeyOptions) {
     changed()
   }
 
-  /** Resolves to whether a call has used it. */
+  /** Resolves to true if a call used the unit. */
   function offer(): Promise<boolean> {
     return new Promise(resolve => {
       const unit = { giveBack: () => resolve(true) }
@@ -160,12 +158,11 @@ export function createSharedKey(options: SharedKeyOptions) {
   }
 }
 
-/** Redis has lost the limiter, or dropped this process from it after a pause: it registers again. */
+/** Redis has lost the limiter, or dropped this process from it after a pause: register again. */
 const FORGOTTEN = /UNKNOWN_CLIENT|SETTINGS_KEY_NOT_FOUND/
 
 type Reservoir = Awaited<ReturnType<typeof openReservoir>>
 
-/** The units of a key in Redis. */
 async function openReservoir(
   { shared, key: secret, time, paused }: SharedKeyOptions,
   become: (state: 'ready' | 'away') => void,
@@ -173,7 +170,7 @@ async function openReservoir(
   const { default: Bottleneck } = await import('bottleneck')
   const key = `animal-adoption-store:{${await hash(secret)}}`
   const client = await connectTo(shared)
-  // It loads ioredis by itself unless it is given something.
+  // // Bottleneck loads ioredis by itself unless it is given a client.
   const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   let pausedUntil = 0
@@ -190,7 +187,7 @@ async function openReservoir(
   return {
     ready: () => limiter.ready(),
 
-    /** @param job resolves to whether it used the unit */
+    /** @param job resolves to true if it used the unit */
     async use(job: () => Promise<boolean>): Promise<void> {
       await limiter.schedule(async () => {
         if (await job()) return
@@ -207,16 +204,16 @@ async function openReservoir(
         ])
         const [left, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
         const change = Math.max(0, remaining - running) - (left ?? 0)
-        // Within a window, responses arrive out of order, and only lower values count.
+        // // Within a window, responses arrive out of order, so only lower values count.
         if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
         if (remaining === 0) await pauseAll({ retryAt: endsAt })
       })
     },
 
-    /** Tells all processes until when nothing may be sent. */
+    /** Announces a pause to all processes. */
     announce: (pause: Pause) => inOrder(() => pauseAll(pause)),
 
-    /** Adds a unit if there is none, and no other process does. */
+    /** Adds a unit if there is none, in one process only. */
     async probe(): Promise<void> {
       if (time.now() < pausedUntil) return
       if (((await limiter.currentReservoir()) ?? 0) > 0 || (await limiter.running()) > 0) return
@@ -226,12 +223,12 @@ async function openReservoir(
 
     close(): void {
       void limiter.stop({ dropWaitingJobs: true }).catch(ignore)
-      // Not the limiter's own `disconnect`, which unsubscribes on a connection that is closed by then.
+      // // The limiter's own `disconnect` unsubscribes on a connection that is already closed.
       void connection.disconnect(false)
     },
   }
 
-  /** Applies responses one after the other; without Redis they are ignored. */
+  /** Applies responses one after the other; without Redis, ignores them. */
   function inOrder(task: () => Promise<unknown>): void {
     work = work.then(task).then(ignore, ignore)
   }
@@ -244,7 +241,7 @@ async function openReservoir(
   }
 }
 
-/** Commands that Redis cannot answer now are not repeated: the process continues alone. */
+/** Without a connection, commands fail at once and the process continues alone. */
 const OWN_SETTINGS = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,

@@ -1,7 +1,7 @@
 import { onAbort } from './abort.js'
-import type { Budget } from './budget.js'
 import type { ClientSettings } from './client-options.js'
 import { ClosedError, QueueFullError } from './errors.js'
+import type { RateLimiter } from './rate-limiter.js'
 import type { SharedKey, Unit } from './shared-through-redis.js'
 
 interface Waiting {
@@ -10,18 +10,18 @@ interface Waiting {
   stopListening?: () => void
 }
 
-/** Where every request of a key waits for its turn. */
+/** Queues the requests of a key until their turn. */
 export function createThrottle(
   options: ClientSettings,
-  budget: Pick<Budget, 'next' | 'failureAt' | 'sent'>,
+  limiter: Pick<RateLimiter, 'next' | 'failureAt' | 'sent'>,
   sharedKey: SharedKey | undefined,
 ) {
   const { time, maxConcurrent, maxQueued, onWait } = options
-  /** Retries first, then the others, each in their order. Sets, as any call may leave early. */
+  /** Retries come first. Sets, because any call may leave early. */
   const [retries, calls] = [new Set<Waiting>(), new Set<Waiting>()]
   const waitingCalls = () => retries.size + calls.size
   const next = () => takeFirst(retries, calls)
-  /** One timer for all waiting calls; a response needs none. */
+  /** One timer serves all waiting calls. */
   let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
   let closing: Promise<void> | undefined
@@ -29,10 +29,10 @@ export function createThrottle(
 
   return {
     /**
-     * Runs the job when its turn comes; a retry goes first. The turn ends with the job.
+     * Runs the job when its turn comes, retries first. The turn ends with the job.
      *
-     * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError, the
-     * reason of the signal, or what the job throws
+     * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError,
+     * the reason of the signal, or what the job throws
      */
     async run<T>(
       signal: AbortSignal | undefined,
@@ -53,9 +53,9 @@ export function createThrottle(
         startNext()
       }
     },
-    /** Looks again whether a request may be sent. */
+    /** Starts every waiting call that may be sent now. */
     startNext,
-    /** Waiting and new calls fail. Resolves once the last request has ended. */
+    /** Rejects waiting and new calls. Resolves once the last request has ended. */
     close(): Promise<void> {
       closing ??= new Promise(resolve => {
         finish = resolve
@@ -87,12 +87,12 @@ export function createThrottle(
     while (waitingCalls() > 0) {
       const now = time.now()
       const closed = closing && new ClosedError('The client is closed.')
-      const failure = closed ?? sharedKey?.failure ?? budget.failureAt(now)
+      const failure = closed ?? sharedKey?.failure ?? limiter.failureAt(now)
       if (failure) {
         next()?.fail(failure)
         continue
       }
-      const { at, reason } = budget.next(now)
+      const { at, reason } = limiter.next(now)
       if (at > now) {
         const isNew = setTimer(at)
         if (isNew && reason !== 'response') onWait?.({ reason, until: at, waitMs: at - now })
@@ -102,13 +102,13 @@ export function createThrottle(
       const unit = shared?.take(Math.min(maxConcurrent, inFlight + waitingCalls()))
       if (shared && !unit) break
       inFlight++
-      budget.sent()
+      limiter.sent()
       next()?.start(unit)
     }
     setTimer(Number.POSITIVE_INFINITY)
   }
 
-  /** Returns whether it is a new one; at Infinity there is none. */
+  /** Returns true if the timer is new; Infinity clears it. */
   function setTimer(at: number): boolean {
     if (timer?.at === at) return false
     timer?.stop()
@@ -123,7 +123,6 @@ export function createThrottle(
   }
 }
 
-/** Takes a call out of the first of the two that has one. */
 function takeFirst(retries: Set<Waiting>, calls: Set<Waiting>): Waiting | undefined {
   const queue = retries.size > 0 ? retries : calls
   const [first] = queue

@@ -13,12 +13,12 @@ import { onAbort } from './abort.js'
  */
 export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => Promise<unknown>
 
-/** Time that never goes back: an instant, once waited for, is past, whatever the clock shows. */
+/** Time that never goes back: once waited for, an instant has passed, whatever the clock shows. */
 export type Time = ReturnType<typeof createTime>
 
 /**
  * @param clock the platform's by default, looked up at each call because tests replace it
- * @param sleep the timers of the platform by default
+ * @param sleep the platform's timers by default
  */
 export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
   let earliest = Number.NEGATIVE_INFINITY
@@ -45,10 +45,9 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
       })
     },
     /**
-     * Does some work, unless the time limit or the signal ends it before. The signal that the work is
-     * given aborts when it ends without success.
+     * Runs work within a time limit. The signal it receives aborts when it fails or is cut short.
      *
-     * @param timedOut what is thrown after `ms`
+     * @param timedOut returns the error after `ms`
      */
     within<T>(
       ms: number,
@@ -79,7 +78,7 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
     },
   }
 
-  /** Calls back at the instant, unless the returned function is called before. */
+  /** Calls back at the instant, unless cancelled by the returned function. */
   function at(instant: number, reached: () => void): () => void {
     let stop = wait()
     return () => stop()

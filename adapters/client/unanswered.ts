@@ -1,17 +1,17 @@
-/** A create without a response so far: sent again with its key, it is stored once. */
+/** A create without a response so far; its key makes resending safe. */
 export interface UnansweredCreate {
   readonly idempotencyKey: string
   /** The animal as JSON. */
   readonly body: string
 }
 
-/** Creates that wait or are in flight; survives JSON. */
+/** Creates that wait or are in flight, as plain JSON. */
 export interface ClientSnapshot {
   readonly creates: readonly UnansweredCreate[]
 }
 
 /**
- * Creates by their idempotency keys, until they have ended.
+ * Keeps creates by their idempotency keys until they have ended.
  *
  * @param random from 0 up to 1; without it, no mock or seed of `Math.random` decides the keys
  */
@@ -22,7 +22,7 @@ export function createUnanswered(random: (() => number) | undefined, now: () => 
 
   return {
     creates: creates as ReadonlySet<UnansweredCreate>,
-    /** A key that no other create has: numbered, whatever `random` returns. */
+    /** Numbered, so that keys are unique whatever `random` returns. */
     createKey(): string {
       prefix ??= Array.from(words(random, now), hex).join('')
       return `${prefix}-${++count}`
@@ -38,9 +38,9 @@ export function createUnanswered(random: (() => number) | undefined, now: () => 
   }
 }
 
-/** Four numbers below 2^32 that no other process has. */
+/** Four numbers below 2^32, unique to this process. */
 function words(random: (() => number) | undefined, now: () => number): Iterable<number> {
-  // Not `randomUUID`, which pages without TLS do not have.
+  // // Pages without TLS have no `randomUUID`.
   if (!random && globalThis.crypto) return crypto.getRandomValues(new Uint32Array(4))
   const draw = () => (random ?? Math.random)() * 2 ** 32
   return random

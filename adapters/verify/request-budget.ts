@@ -1,5 +1,5 @@
-import { readLimits, requestedWait } from '../client/headers.js'
 import type { WaitReason } from '../client/hooks.js'
+import { readLimits, requestedWait } from '../client/rate-limit-headers.js'
 import type { Time } from '../client/time.js'
 import type { Reply } from './check.js'
 import type { Deadline } from './deadline.js'

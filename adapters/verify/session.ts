@@ -1,4 +1,4 @@
-import { readLimits } from '../client/headers.js'
+import { readLimits } from '../client/rate-limit-headers.js'
 import { createTime } from '../client/time.js'
 import type { Call, Reply, Subject } from './check.js'
 import { type Credential, createRedaction, KEY } from './credentials.js'

@@ -6,7 +6,7 @@ import {
   readLimits,
   requestedWait,
   untilReset,
-} from '../../adapters/client/headers.js'
+} from '../../adapters/client/rate-limit-headers.js'
 import { T0 } from './client-server.js'
 
 test('requestedWait - seconds', () => {

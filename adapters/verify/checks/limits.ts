@@ -1,4 +1,4 @@
-import { readLimits } from '../../client/headers.js'
+import { readLimits } from '../../client/rate-limit-headers.js'
 import type { Reply, Subject } from '../check.js'
 import { SPARE_KEY } from '../credentials.js'
 import * as expect from '../expect.js'

@@ -2,13 +2,11 @@ import type { RateLimit } from '../../src/errors.js'
 import { readHttpDate, readRetryAfterLeniently } from '../../src/lib/retry-after.js'
 import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
-/** How long to wait if no trustworthy duration is known: a window and a second. */
+/** Wait without a trustworthy duration: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND
 
-/** The headers of a response that concern the limit and time. */
 export interface AnnouncedLimits {
   readonly rateLimit: RateLimit | undefined
-  /** `Retry-After` as sent. */
   readonly retryAfter: string | null
   /** `Date`, in ms since the epoch; undefined where a browser hides it. */
   readonly sentAt: number | undefined
@@ -22,7 +20,6 @@ export function readLimits(headers: Headers): AnnouncedLimits {
   }
 }
 
-/** Undefined unless all three numbers are known. */
 function readRateLimit(headers: Headers): RateLimit | undefined {
   const read = (name: keyof RateLimit) => readCount(headers.get(`x-ratelimit-${name}`))
   const [limit, remaining, reset] = [read('limit'), read('remaining'), read('reset')]
@@ -30,7 +27,7 @@ function readRateLimit(headers: Headers): RateLimit | undefined {
   return { limit, remaining, reset: reset > LAST_SECOND ? Math.floor(reset / 1000) : reset }
 }
 
-/** In the year 5138: larger numbers are milliseconds. */
+/** Year 5138: larger numbers are milliseconds. */
 const LAST_SECOND = 1e11
 
 function readCount(text: string | null): number | undefined {
@@ -38,9 +35,9 @@ function readCount(text: string | null): number | undefined {
 }
 
 /**
- * How long until the limit resets, in ms, at most a day and a minute. The `Date` of the same response
- * makes it independent of the local clock. Where `Date` is hidden, the local clock is trusted only
- * if it agrees with a window of a minute, because it may be wrong by any amount.
+ * Returns the ms until the limit resets, at most a day and a minute. The `Date` of the same
+ * response makes it independent of the local clock. Where `Date` is hidden, the local clock counts
+ * only if it agrees with a window of a minute, because it may be wrong by any amount.
  *
  * @param now local time, in ms since the epoch
  */
@@ -56,9 +53,8 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
 }
 
 /**
- * How long a response asks to wait, in ms: `Retry-After` in seconds or as an HTTP-date, else until
- * the limit resets. An unreadable `Retry-After` leads to a safe wait. Undefined if the response
- * requests no wait.
+ * Returns the ms that a response asks to wait: `Retry-After` in seconds or as an HTTP-date, else
+ * until the limit resets. An unreadable `Retry-After` leads to a safe wait; undefined means none.
  */
 export function requestedWait(limits: AnnouncedLimits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits

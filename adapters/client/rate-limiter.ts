@@ -1,19 +1,23 @@
 import type { RateLimit } from '../../src/errors.js'
 import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
-import { type AnnouncedLimits, untilReset } from './headers.js'
 import type { WaitReason } from './hooks.js'
 import { createPace, type Turn } from './pace.js'
+import { type AnnouncedLimits, untilReset } from './rate-limit-headers.js'
 import type { Pause, SharedKey } from './shared-through-redis.js'
 
-export type Budget = ReturnType<typeof createBudget>
+export type RateLimiter = ReturnType<typeof createRateLimiter>
 
 /**
- * What the responses say of the limit of a key. Times are local, in ms since the epoch.
- *
- * @param sharedKey the units of the key, where processes share them
+ * Decides how long the client waits, and why. The first reason that applies counts:
+ * 1. a ban, a 429 or a limit exhausted elsewhere: `Retry-After` or the reset
+ * (`rate-limit-headers.ts`), plus jitter (`backoff.ts`)
+ * 2. with `shared`, no free unit of the key in Redis (`shared-through-redis.ts`)
+ * 3. without it, the pace: an exhausted window, or the turn of others on the key (`pace.ts`)
+ * Calls queue for all three in `throttle.ts`. A request that failed without a 429 also waits for
+ * its own backoff in `sender.ts`. Times are local, in ms since the epoch.
  */
-export function createBudget(options: ClientSettings, sharedKey: SharedKey | undefined) {
+export function createRateLimiter(options: ClientSettings, sharedKey: SharedKey | undefined) {
   const { time, maxWaitMs, waitForBan } = options
   const pace = createPace(options)
   let rateLimit: RateLimit | undefined
@@ -26,7 +30,7 @@ export function createBudget(options: ClientSettings, sharedKey: SharedKey | und
       if (now < paused.opensAt) return { at: paused.opensAt, reason: paused.reason }
       return sharedKey && !sharedKey.isAway ? { at: now, reason: 'others' } : pace.next(now)
     },
-    /** Why a call fails instead of waiting: a ban, or too long a wait. */
+    /** The error of calls that fail instead of waiting, because of a ban or `maxWaitMs`. */
     failureAt(now: number): Error | undefined {
       if (banned && now < banned.retryAt) return waitForBan ? undefined : bannedError(banned)
       const { at, reason } = pace.next(now)
@@ -42,14 +46,14 @@ export function createBudget(options: ClientSettings, sharedKey: SharedKey | und
       pace.admitted(limits.rateLimit, endsAt, now)
       if (limits.rateLimit) sharedKey?.admitted(limits.rateLimit, endsAt)
     },
-    /** @param opensAt when a client that backs off retries */
+    /** @param opensAt when the client retries: `pause.retryAt` plus jitter */
     rejected(limits: AnnouncedLimits, pause: Pause, opensAt: number): void {
       rateLimit = limits.rateLimit ?? rateLimit
       pace.rejected(limits.rateLimit, pause.retryAt, time.now())
       sharedKey?.rejected(pause)
       add('rejected', pause, opensAt)
     },
-    /** After a 401, whose limits are those of the address: once it has used them up, nothing is sent. */
+    /** After a 401, the limits are those for the address: once exhausted, nothing is sent. */
     refused({ rateLimit, sentAt }: AnnouncedLimits): void {
       const now = time.now()
       pace.rejected(undefined, now, now)
@@ -57,15 +61,14 @@ export function createBudget(options: ClientSettings, sharedKey: SharedKey | und
       const retryAt = now + untilReset(rateLimit, sentAt, now)
       add('limit', { retryAt }, retryAt)
     },
-    /** There was no response. */
+    /** Without a response. */
     lost: pace.lost,
-    /** Another process has learnt that nothing may be sent. */
+    /** Another process has learned that nothing may be sent. */
     pause: (pause: Pause) => add('limit', pause, pause.retryAt),
-    /** As last reported. */
     get rateLimit() {
       return rateLimit
     },
-    /** How many responses were not rejected. */
+    /** Counts the responses other than 429. */
     get admissions() {
       return admissions
     },

@@ -2,14 +2,10 @@ import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../sr
 import { parseJson } from '../../src/lib/json.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
-/** An error response. */
-export type Rejection = ReturnType<typeof readRejection>
+export type ErrorResponse = ReturnType<typeof readErrorResponse>
 
-/**
- * Reads an error response. A code that this package does not know, from a newer server or a proxy,
- * becomes the code of its status.
- */
-export function readRejection(status: number, text: string) {
+/** Maps unknown codes, from a newer server or a proxy, to the code of the status. */
+export function readErrorResponse(status: number, text: string) {
   const { code, message = foreignMessage(status, text) } = errorBody(text)
   const isNamed = code !== undefined && Object.hasOwn(ERROR_STATUS, code)
   return { status, code: isNamed ? (code as ErrorCode) : codeOf(status), message, isNamed }
@@ -25,9 +21,9 @@ function errorBody(text: string): { readonly code?: string; readonly message?: s
   }
 }
 
-/** @param retryAt by the local clock; on a 429 */
+/** @param retryAt by the local clock; with a 429 only */
 export function toError(
-  { code, message, status }: Rejection,
+  { code, message, status }: ErrorResponse,
   rateLimit: RateLimit | undefined,
   now: number,
   retryAt: number,
@@ -38,7 +34,6 @@ export function toError(
   return new Rejected(code, message, { rateLimit, retryAfter, retryAt })
 }
 
-/** The code that fits a status. */
 function codeOf(status: number): ErrorCode {
   const known = Object.entries(ERROR_STATUS).find(([, one]) => one === status)
   if (known) return known[0] as ErrorCode
