@@ -25,6 +25,7 @@ export const CLIENT_OPTIONS = {
       typeof value === 'string' && /^https?:\/\/[^/@?#]+(\/[^?#]*)?$/i.test(value) && isUrl(value),
     secret: true,
   }),
+  /** The API key. */
   apiKey: typed<string>({
     expected: 'printable ASCII without spaces',
     accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
