@@ -1,6 +1,6 @@
 import type { Decision } from './limits/windows-and-bans.js'
 
-/** Every `code` of an Error body, with its status. */
+/** Every `code` of an Error body with its status (spec §7). */
 export const ERROR_STATUS = {
   invalid_request: 400,
   unauthorized: 401,
@@ -17,7 +17,7 @@ export const ERROR_STATUS = {
 } as const
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-/** The limit that applies, as in the three headers (spec §8). `reset` is in Unix seconds. */
+/** The limit that applies, as the three headers report it (spec §8). `reset` is in Unix seconds. */
 export interface RateLimit {
   readonly limit: number
   readonly remaining: number
@@ -27,10 +27,9 @@ export interface RateLimit {
 export interface ApiErrorOptions extends ErrorOptions {
   /** @default ERROR_STATUS[code] */
   readonly status?: number | undefined
-  /** Headers of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly rateLimit?: RateLimit | undefined
-  /** Seconds to wait, on 429 and on a 503 that says so. */
+  /** Seconds to wait: on every 429, on some 503. */
   readonly retryAfter?: number | undefined
 }
 
@@ -57,10 +56,9 @@ export function invalidRequest(message: string): ApiError {
   return new ApiError('invalid_request', message)
 }
 
-/** What is wrong with the credential of a request. */
 export type CredentialProblem = keyof typeof CREDENTIAL_PROBLEMS
 
-/** None of them shows what was sent: it may be a key. */
+/** Messages never repeat the credential: it may be a key. */
 const CREDENTIAL_PROBLEMS = {
   invalid: 'The API key is not valid.',
   missing: 'Send an API key: Authorization: Bearer <API_KEY>.',
@@ -127,12 +125,12 @@ export function storageUnavailable(cause: unknown): ApiError {
   return unavailable('The storage is temporarily unavailable; try again later.', cause)
 }
 
-/** Too many operations wait for the storage already, so this one was not begun. */
+/** Too many operations already wait for the storage, so this one was refused. */
 export function storageOverloaded(): ApiError {
   return unavailable('The storage is temporarily overloaded; nothing was done. Try again later.')
 }
 
-/** Only a client that half-closed its connection and had to wait ever reads it. */
+/** Only a half-closed client whose request was still waiting ever reads this. */
 export function callerGone(): ApiError {
   return unavailable('The client hung up before its animal was stored; nothing was done.')
 }
@@ -146,7 +144,7 @@ export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {
   return { limit, remaining, reset }
 }
 
-/** Anything thrown, as an ApiError. The details of unknown errors are not exposed. */
+/** Turns anything thrown into an ApiError. Details of unknown errors are not exposed. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
   const message = 'An unexpected error occurred; the request is not at fault.'

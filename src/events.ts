@@ -4,18 +4,20 @@ import { orElse } from './lib/async.js'
 import type { Pet } from './pets/schema.js'
 import type { Operation } from './pets/specification.js'
 
-/** What a store announces to its host. No event carries an API key, only its id. */
+/** Events that a store emits to its host. They carry the ids of API keys, never the keys. */
 export type StoreEvents = {
   'pet.created': { readonly pet: Pet }
-  /** A 429 of code `rate_limit_exceeded`, or what would be one but for shadow mode. `partition` is a key id, or `addr:` and an address. */
+  /**
+   * A 429 with code `rate_limit_exceeded`, sent or (in shadow mode) only counted. `partition` is a
+   * key id, or `addr:` and an address.
+   */
   'limit.exceeded': { readonly partition: string; readonly rateLimit: RateLimit }
-  /** A ban begins; `bannedUntil` in ms since the epoch. */
+  /** Starts a ban; `bannedUntil` is in ms since the epoch. */
   'key.banned': { readonly keyId: string; readonly bannedUntil: number }
-  /** The storage failed, and the operation was answered with 503. */
   'storage.failed': { readonly operation: Operation; readonly error: unknown }
-  /** The rate limit store failed; this process counts by itself until it answers again. */
+  /** The rate limit store failed; until it answers again, this process counts on its own. */
   'ratelimit.degraded': { readonly error: unknown }
-  /** The first decision of the rate limit store since it failed. */
+  /** The rate limit store decided again after a failure. */
   'ratelimit.recovered': object
 }
 
@@ -27,18 +29,17 @@ export interface StoreEmitter {
   off(name: '*', listener: Emit): void
 }
 
-// Its types describe a CommonJS module, its code is an ES module.
+// mitt's types describe CommonJS, its code is an ES module.
 const createEmitter = mitt as unknown as typeof mitt.default
 
 type Listener<Event> = (event: Event) => void
 
-/** Emits an event. A `'*'` listener has the same shape. */
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
- * mitt keeps the listeners; this `emit` isolates them. A listener that throws changes no response
- * and starves no other listener, and an event that a listener causes waits until the current one
- * has reached everyone, so that all listeners see the same order.
+ * Isolates mitt's listeners: one that throws changes no response and starves no other listener. An
+ * event emitted by a listener waits until the current one has reached everyone, so that all
+ * listeners see the same order.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
   const { all, on, off } = createEmitter<StoreEvents>()
@@ -56,11 +57,11 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
     },
   }
 
-  /** A copy: a listener may remove itself or others while it is called. */
+  /** Copies the list: a listener may remove itself or others while it runs. */
   function listenersOf(name: keyof StoreEvents | '*'): readonly ((...event: unknown[]) => void)[] {
     return (all.get(name) ?? []).slice() as never
   }
 }
 
-/** The response is already decided: a listener's failure, now or later, is its own. */
+/** A failing listener cannot change a response that is already decided. */
 function ignore(): void {}

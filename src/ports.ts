@@ -7,10 +7,10 @@ import type { Once, UsedKey } from './pets/used-key.js'
 
 export type { Once, UsedKey }
 
-/** Now, in ms since the Unix epoch. */
+/** Returns the time in ms since the Unix epoch. */
 export type Clock = () => number
 
-/** Whether nobody waits for a call any more. It never becomes false again. */
+/** Returns true once the caller has disconnected, and never false again. */
 export type IsGone = () => boolean
 
 /** Selects at most `limit` pets with an id above `after`. */
@@ -20,42 +20,38 @@ export interface PetFilter {
   readonly after?: number | undefined
 }
 
-/** The whole content of a storage, as plain data. */
+/** The complete content of a storage, as plain data. */
 export interface PetSnapshot {
   readonly pets: readonly Pet[]
-  /** Above every id, and at most `Number.MAX_SAFE_INTEGER`: the last pet gets the id below that. */
+  /** Greater than every id, and at most `Number.MAX_SAFE_INTEGER`, which is never assigned. */
   readonly nextId: number
   /** Per scope, in order of first use. */
   readonly idempotencyKeys?: readonly UsedKey[] | undefined
 }
 
-/** The outcome of `insertOnce`. */
 export interface InsertedOnce {
   readonly pet: Pet
-  /** Of the create that stored the pet. The caller compares it with its own. */
+  /** Fingerprint of the create that stored the pet, for the caller to compare. */
   readonly fingerprint: string
-  /** Whether an earlier create stored the pet. */
+  /** True if an earlier create stored the pet. */
   readonly replayed: boolean
 }
 
 /**
- * Where pets live. Every method is atomic, a rejected insert leaves no trace, and results are
- * frozen or copies. Methods may return a promise or the value itself. The subpath `./storage-suite`
- * is this contract as tests.
+ * Stores pets. Every method is atomic, a rejected insert leaves no trace, and results are frozen or
+ * copies. Methods may return a promise or the value itself. The subpath `./storage-suite` tests
+ * this contract.
  */
 export interface PetStorage {
   /**
-   * Assigns the next id (positive, ascending, never reused) and resolves when the pet is durable.
-   *
-   * @param isGone a storage whose inserts wait for others asks it before it begins with this one
+   * Assigns the next id (positive, ascending, never reused) and resolves once the pet is durable.
+   * @param isGone asked before a queued insert begins; true cancels it
    */
   insert(pet: NewPet, isGone?: IsGone): Awaitable<Pet>
   /**
-   * Inserts the pet and its key in one step; if the key is in use, it inserts nothing and returns what
-   * the key stored. Of concurrent calls with the same scope and key, from any process, one inserts.
-   * A key is in use until `now` reaches its `expiresAt`. Storages without this method cannot serve
-   * the store option `idempotency`.
-   *
+   * Inserts the pet and its key in one step; if the key is in use, inserts nothing and returns the
+   * stored pet. Of concurrent calls with the same scope and key, from any process, one inserts. A
+   * key is in use until `now` reaches its `expiresAt`. Required for the store option `idempotency`.
    * @param now ms since the epoch
    */
   insertOnce?(pet: NewPet, once: Once, now: number, isGone?: IsGone): Awaitable<InsertedOnce>
@@ -63,32 +59,32 @@ export interface PetStorage {
   /** Sorted by ascending id. */
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Awaitable<PetSnapshot>
-  /** Replaces everything. A rejected restore changes nothing. Keys whose pet is missing are dropped. */
+  /** Replaces everything, or rejects and changes nothing. Drops keys whose pet is missing. */
   restore(snapshot: PetSnapshot): Awaitable<void>
   /**
-   * Opens the storage, which its first call does otherwise, and rejects with why it cannot be opened. A call after
-   * a failure tries again. Storages without this method have nothing to open.
+   * Opens the storage, which otherwise happens on first use; rejects if it cannot be opened. A call
+   * after a failure tries again. Storages without this method have nothing to open.
    */
   ready?(): Awaitable<void>
 }
 
-/** Where usage is counted: one atomic operation, never get and set. */
+/** Counts usage in one atomic operation, never get and set. */
 export interface RateLimitStore {
-  /** Applies `decide` to the usage of one partition and stores the result. */
+  /** Applies `decide` to the usage of one partition, and stores the result. */
   consume(partition: string, limits: Limits, now: number): Awaitable<Decision>
-  /** The usage of a partition, without counting; undefined when there is none. */
+  /** Returns the usage of a partition without counting; undefined if there is none. */
   inspect(partition: string): Awaitable<Usage | undefined>
   /** Forgets one partition and its ban, or all of them. */
   reset(partition?: string): Awaitable<void>
-  /** Every partition with its usage. Contains key ids, never keys. */
+  /** Returns the usage of every partition. Partitions contain key ids, never keys. */
   dump(): Awaitable<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Awaitable<void>
   /**
-   * For counts spread over several servers: which of them has this partition. While one does not
-   * answer, only its own partitions are counted by this process.
+   * Names the server of a partition, if counts are spread over several. When one fails, only its
+   * partitions fall back to this process.
    */
   serverOf?(partition: string): string
-  /** Opens the store, as `ready` of `PetStorage` does. */
+  /** Like `ready` of `PetStorage`. */
   ready?(): Awaitable<void>
 }
 

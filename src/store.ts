@@ -35,24 +35,18 @@ import { MAX_BODY_BYTES } from './protocol/body.js'
 import { createProtocol, type Protocol } from './protocol/handle-request.js'
 import { DRAFTS } from './protocol/response.js'
 
-/** The options of `createStore`. */
 export const STORE_OPTIONS = {
   /** Where animals live: a `PetStorage`. */
   storage: hasMethods<PetStorage>('insert', 'find', 'list', 'dump', 'restore'),
   /** The valid API keys: `{ [key]: { id, plan, limits?, expires? } }`. */
   apiKeys: typed<Readonly<Record<string, ApiKey>>>(isSecretObject),
-  /**
-   * Computes SHA-256 in lower-case hex, for keys given as `sha256:<hex>`.
-   * @default null
-   */
+  /** Computes SHA-256 in lower-case hex, for keys given as `sha256:<hex>`. @default null */
   sha256: withDefault(orNull(typed<Sha256>(isFunction)), null),
-  /**
-   * The current time, in ms since the Unix epoch.
-   * @default Date.now
-   */
+  /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), Date.now),
   /**
-   * `false` disables limits and their headers; `'shadow'` counts and reports like `true`, but rejects nothing.
+   * `false` disables limits and their headers; `'shadow'` counts and reports like `true`, but
+   * rejects nothing.
    * @default true
    */
   rateLimiting: withDefault(RATE_LIMIT_MODE, true),
@@ -64,7 +58,7 @@ export const STORE_OPTIONS = {
     hasMethods<RateLimitStore>('consume', 'inspect', 'reset', 'dump', 'restore'),
   ),
   /**
-   * How long to wait for `rateLimitStore`, in ms, before this process counts on its own.
+   * Time limit for `rateLimitStore`, in ms; after that, this process counts on its own.
    * @default 150
    */
   rateLimitStoreTimeoutMs: withDefault(isTimeout, 150),
@@ -73,10 +67,7 @@ export const STORE_OPTIONS = {
    * @default PLANS, from the specification
    */
   plans: withDefault(typed<Partial<PlanTable>>(isObject), {}),
-  /**
-   * The path that every base address ends with.
-   * @default '/v1'
-   */
+  /** The path that every base address ends with. @default '/v1' */
   basePath: withDefault(
     rule<string>(
       "'' or segments such as '/v1'",
@@ -84,10 +75,7 @@ export const STORE_OPTIONS = {
     ),
     BASE_PATH,
   ),
-  /**
-   * The status of an animal created without one; `null` stores none.
-   * @default 'available'
-   */
+  /** The status of an animal created without one; `null` stores none. @default 'available' */
   defaultStatus: withDefault(orNull(isOneOf(PET_STATUSES)), 'available'),
   /**
    * When `GET /pets/{petId}` is removed, in ms since the epoch; `null` keeps it.
@@ -95,19 +83,13 @@ export const STORE_OPTIONS = {
    */
   sunset: withDefault(orNull(isInstant), SUNSET),
   /**
-   * Since when it is deprecated, in ms since the epoch; sent as `Deprecation` (RFC 9745).
+   * Start of its deprecation, in ms since the epoch; sent as `Deprecation` (RFC 9745).
    * @default null, not sent
    */
   deprecatedAt: withDefault(orNull(isInstant), null),
-  /**
-   * Adds `after=<id>` and `Link: …; rel="next"` to lists.
-   * @default false
-   */
+  /** Adds `after=<id>` and `Link: …; rel="next"` to lists. @default false */
   pagination: withDefault(isBoolean, false),
-  /**
-   * Answers preflights and sends CORS headers, for every origin.
-   * @default false
-   */
+  /** Answers preflights and sends CORS headers, for every origin. @default false */
   cors: withDefault(isBoolean, false),
   /**
    * `'draft-10'` or `'draft-11'` also sends `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers).
@@ -115,24 +97,24 @@ export const STORE_OPTIONS = {
    */
   standardHeaders: withDefault(isOneOf([...DRAFTS, null]), null),
   /**
-   * `{ ttlMs }`: stores a create with an `Idempotency-Key` once, and keeps its key that long. Requires a
-   * storage with `insertOnce`.
+   * `{ ttlMs }`: stores a create with an `Idempotency-Key` once, and keeps the key that long.
+   * Requires `insertOnce`.
    * @default null
    */
   idempotency: withDefault(orNull(typed<Idempotency>(isObject)), null),
-  /**
-   * The largest request body, in bytes; larger ones get 413.
-   * @default 1_048_576
-   */
+  /** The largest request body, in bytes; larger ones get 413. @default 1_048_576 */
   maxBodyBytes: withDefault(isSize, MAX_BODY_BYTES),
 }
 export interface StoreOptions extends OptionsOf<typeof STORE_OPTIONS> {}
 
-/** Its own `createPet`, `listPets` and `getPet` are for the trusted host: no key, no limits. */
+/**
+ * `createPet`, `listPets` and `getPet` of the store itself need no key and have no limits: they are
+ * for the host.
+ */
 export interface Store extends Pets, Protocol {
-  /** The same operations on behalf of an API key: also throws ApiError 401 and 429. */
+  /** The operations on behalf of an API key, which also throw ApiError 401 and 429. */
   forKey(apiKey: string): MeteredPets
-  /** The valid keys, which can be added and revoked at any time. */
+  /** Valid keys, which can be added and revoked at any time. */
   readonly apiKeys: ApiKeys
   readonly events: StoreEmitter
 }
@@ -144,14 +126,12 @@ export interface MeteredPets extends Pets {
 
 /**
  * Creates the store: pets over a storage, for the host, for API keys, and as the whole protocol.
- *
  * @throws OptionError naming the invalid option and its value
  */
 export function createStore(options: StoreOptions): Store {
   return openStore(readStoreOptions(options))
 }
 
-/** Options with their defaults, checked. */
 export type StoreSettings = ReturnType<typeof readStoreOptions>
 
 /** @throws OptionError naming the invalid option and its value */
@@ -175,7 +155,7 @@ export function readStoreOptions(options: StoreOptions) {
   }
 }
 
-/** `createStore` for options that are already read. */
+/** `createStore` for checked options. */
 export function openStore(settings: StoreSettings): Store {
   const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents()
@@ -187,7 +167,7 @@ export function openStore(settings: StoreSettings): Store {
     emit,
   })
   const operations = createPetOperations(settings, emit)
-  // Async functions, so that synchronous failures are rejections too.
+  // Async, so that synchronous failures become rejections.
   const pets: Pets = {
     createPet: async (pet, options) => create(pet, options?.signal),
     listPets: async (query = {}) => operations.listPets(checkListPetsQuery(query, pagination)),
@@ -195,7 +175,7 @@ export function openStore(settings: StoreSettings): Store {
   }
 
   const protocol = createProtocol(operations, gate, settings)
-  // Not a literal, as names added after a spread give each object its own hidden class in V8.
+  // Assigned, as names added after a spread give each object its own hidden class in V8.
   return Object.assign(protocol, pets, { apiKeys, events, forKey })
 
   async function create(pet: NewPet, signal: Signal | undefined): Promise<Pet> {
@@ -250,7 +230,7 @@ function readPlans(given: Partial<PlanTable>): PlanTable {
   return plans
 }
 
-/** Counts kept in this process need no protection; any other store has this one. */
+/** Adds the circuit breaker, except for counts in this process, which cannot fail. */
 function protect({ rateLimitStore, rateLimitStoreTimeoutMs }: StoreSettings, emit: Emit) {
   if (countsHere(rateLimitStore)) return rateLimitStore
   return withCircuitBreaker({
@@ -262,7 +242,7 @@ function protect({ rateLimitStore, rateLimitStoreTimeoutMs }: StoreSettings, emi
   })
 }
 
-/** Not part of the language, but of every JavaScript runtime. */
+/** Available in every JavaScript runtime, though not part of the language. */
 declare function setTimeout(task: () => void, ms: number): unknown
 declare function clearTimeout(timer: unknown): void
 

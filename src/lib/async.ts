@@ -1,17 +1,16 @@
-/** A value or a promise of it. Code that has its result need not wait for a microtask. */
+/** A value or a promise of it: code that has its result need not wait for a microtask. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Also true for a host's own thenables, which `Promise.resolve` turns into promises. */
+/** Also true for thenables of the host, which `Promise.resolve` converts. */
 export function isPromise<T>(value: Awaitable<T>): value is Promise<T> {
   return typeof (value as Partial<Promise<T>> | null | undefined)?.then === 'function'
 }
 
-/** `then` that runs synchronously on a value. */
+/** Like `then`, but synchronous on a value. */
 export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return isPromise(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
-/** `try` and `catch` around a call that may throw or reject. */
 export function orElse<T, U>(
   call: () => Awaitable<T>,
   recover: (error: unknown) => Awaitable<U>,
@@ -25,8 +24,8 @@ export function orElse<T, U>(
 }
 
 /**
- * Loads a module on first use and keeps it. The parsers are most of the import time of this
- * package, and a process that only lists pets needs none of them.
+ * Loads a module on first use: parsers are most of this package's import time, and listing pets
+ * needs none.
  */
 export function lazy<T>(load: () => Promise<T>): () => Awaitable<T> {
   let loaded: T | undefined

@@ -1,18 +1,18 @@
 import { nearestFirst } from './did-you-mean.js'
 
-/** What is wrong with an option, as data. */
+/** The problem of an option, as data. */
 export interface OptionProblem {
-  /** Its path, such as `plans.free.perMinute`. */
+  /** Path of the option, such as `plans.free.perMinute`. */
   readonly option: string
-  /** What it has to be; completes the sentence "Expected `x` to be …". */
+  /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
-  /** The value as messages show it, such as `'lost'`; undefined where it may hold a secret. */
+  /** The value as messages show it, such as `'lost'`; undefined if it may be a secret. */
   readonly got?: string | undefined
 }
 
 /**
- * Invalid options or API key records, found at construction and not at the first request. Programs
- * read the fields; the message is for people.
+ * Invalid options or API key records, thrown at construction. Programs read the fields; the message
+ * is for people.
  */
 export class OptionError extends TypeError implements OptionProblem {
   override readonly name = 'OptionError'
@@ -20,7 +20,7 @@ export class OptionError extends TypeError implements OptionProblem {
   readonly expected: string
   readonly got: string | undefined
 
-  /** @param message for a problem that another sentence explains better */
+  /** @param message replaces the default sentence */
   constructor(problem: OptionProblem, message = describeProblem(problem)) {
     super(message)
     this.option = problem.option
@@ -29,7 +29,7 @@ export class OptionError extends TypeError implements OptionProblem {
   }
 }
 
-/** @param name the option as its reader knows it, such as `--port` */
+/** @param name the option as users know it, such as `--port` */
 export function describeProblem(
   { option, expected, got }: OptionProblem,
   name = `\`${option}\``,
@@ -37,29 +37,27 @@ export function describeProblem(
   return `Expected ${name} to be ${expected}${got === undefined ? '' : `, got ${got}`}`
 }
 
-/** What a value has to be. Its type is that of the values it accepts. */
+/** A rule for values of type `T`. */
 export interface Rule<T = unknown> {
   /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
   readonly accepts: (value: unknown) => boolean
-  /** An API key may have been passed here by mistake: never show a string. */
+  /** Never show a rejected string: it may be a misplaced API key. */
   readonly secret?: true | ((text: string) => boolean)
-  /** For the compiler only. */
   readonly type?: T
 }
 
-/** A rule for an option that may be left out. */
 export interface Default<T> extends Rule<T> {
   readonly default: T
 }
 
-/** Options by name, each with its rule. One without a default is required, unless it is `optional`. */
+/** Rules by option name. An option without a default is required, unless it is `optional`. */
 export type Declared = Readonly<Record<string, Rule<unknown>>>
 
 type Accepted<R> = R extends Rule<infer T> ? T : never
 type MayBeOmitted<R> = R extends Default<unknown> ? true : false
 
-/** What a caller passes. The comment above each rule is shown in the caller's editor. */
+/** Options as callers pass them; editors show the comment above each rule. */
 export type OptionsOf<D extends Declared> = {
   readonly [N in keyof D as MayBeOmitted<D[N]> extends true ? never : N]: Accepted<D[N]>
 } & {
@@ -68,14 +66,11 @@ export type OptionsOf<D extends Declared> = {
     | undefined
 }
 
-/** The options with their defaults filled in. */
 export type SettingsOf<D extends Declared> = { readonly [N in keyof D]: Accepted<D[N]> }
 
 /**
- * Fills in the defaults, then checks every option by its rule. `undefined` means the default. An
- * option that is not declared is refused, so that a typo never becomes a silent default; so is
- * anything but an object.
- *
+ * Fills in defaults, then checks each option by its rule; `undefined` means the default. Undeclared
+ * options are refused, so that a typo never becomes a silent default.
  * @param within precedes the names in messages, such as `plans.`
  * @throws OptionError naming the option, the rule and the value
  */
@@ -121,7 +116,7 @@ export const isText = rule<string>(
   value => typeof value === 'string' && value !== '',
 )
 export const isCount = rule<number>('an integer of at least 1', value => isInteger(value, 1))
-/** The longest time that `setTimeout` can wait, in ms; it ends a longer one immediately. */
+/** Longest delay of `setTimeout`, in ms; it fires immediately for anything longer. */
 export const LONGEST_TIMER = 2 ** 31 - 1
 export const isTimeout = rule<number>(
   `an integer from 1 to ${LONGEST_TIMER}`,
@@ -134,11 +129,11 @@ export const isObject = rule<object>(
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
-    // Its entries are not properties, so all of them would be missed.
+    // Entries of a Map are not properties, so none would be found.
     !(value instanceof Map),
 )
 export const isSecretObject: Rule<object> = { ...isObject, secret: true }
-/** Within the range of a Date. */
+/** An instant in ms within the range of a Date. */
 export const isInstant = rule<number>(
   'milliseconds since the Unix epoch',
   value => typeof value === 'number' && Math.abs(value) <= 8.64e15,
@@ -148,21 +143,19 @@ export function isOneOf<const T>(values: readonly T[]): Rule<T> {
   return rule(`one of ${values.map(show).join(', ')}`, value => values.includes(value as T))
 }
 
-/** An object with these methods. */
 export function hasMethods<T>(...methods: readonly string[]): Rule<T> {
   return rule(`an object with the methods ${methods.join(', ')}`, value =>
     methods.every(name => typeof (value as Record<string, unknown> | null)?.[name] === 'function'),
   )
 }
 
-/** What a door serves. */
 export const isHandler = hasMethods('handle')
 
 export function orNull<T>({ expected, accepts }: Rule<T>): Rule<T | null> {
   return rule(`${expected}, or null`, value => value === null || accepts(value))
 }
 
-/** For an option without a default. */
+/** A rule for an option without a default. */
 export function optional<T>(given: Rule<T>): Default<T | undefined> {
   const accepts = (value: unknown) => value === undefined || given.accepts(value)
   return { ...(given as Rule<T | undefined>), accepts, default: undefined }
@@ -172,7 +165,7 @@ export function withDefault<T>(given: Rule<T>, standard: NoInfer<T>): Default<T>
   return { ...given, default: standard }
 }
 
-/** The same rule for values of a type that it cannot check in full. */
+/** Narrows the type of a rule that cannot check its values in full. */
 export function typed<T>(given: Rule): Rule<T> {
   return given as Rule<T>
 }

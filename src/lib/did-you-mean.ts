@@ -1,9 +1,9 @@
-/** Sorts names by how close they are to a mistyped one, closest first. */
+/** Sorts names by closeness to a mistyped one, closest first. */
 export function nearestFirst(typed: string, names: readonly string[]): readonly string[] {
   return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
 }
 
-/** The Levenshtein distance: how many letters to insert, remove or replace. */
+/** Levenshtein distance: letters to insert, remove or replace. */
 export function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (const letter of from) {

@@ -1,6 +1,6 @@
 /**
- * 62 bits that differ for different texts, except by accident: not a cryptographic hash. Two
- * multiplicative hashes over the UTF-16 units, with different factors.
+ * Returns 62 bits of two multiplicative hashes over the UTF-16 units. Not cryptographic: different
+ * texts differ, except by accident.
  */
 export function fingerprint(text: string): string {
   let one = 0x811c9dc5
@@ -14,7 +14,10 @@ export function fingerprint(text: string): string {
   return digits(one) + digits(two ^ (two >>> 16))
 }
 
-/** Twelve characters together: V8 keeps longer concatenations in pieces, which take more memory. */
+/**
+ * Joins twelve characters at once: V8 keeps longer concatenations in pieces, which take more
+ * memory.
+ */
 function digits(half: number): string {
   return (half >>> 1).toString(36).padStart(6, '0')
 }

@@ -1,7 +1,7 @@
-/** An exact 64-bit integer: a number whenever that is safe, a bigint beyond. */
+/** An exact 64-bit integer: a number if safe, otherwise a bigint. */
 export type Int64 = number | bigint
 
-/** The range of an int64, for messages and schemas. */
+/** Inclusive bounds, for messages and schemas. */
 export const INT64_RANGE = { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n } as const
 
 export function isInt64(value: unknown): value is Int64 {
@@ -9,29 +9,29 @@ export function isInt64(value: unknown): value is Int64 {
   return Number.isSafeInteger(value)
 }
 
-/** The one form of an int64: equal values are the same under `===`, and there is no -0. */
+/** Normalizes an int64, so that equal values are the same under `===`; -0 becomes 0. */
 export function shortestForm(value: Int64): Int64 {
   if (typeof value === 'number') return value === 0 ? 0 : value
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }
 
 /**
- * Whether a JSON text may hold a number that `JSON.parse` rounds: one of sixteen characters, or
- * with an exponent. A match inside a string costs time, never exactness.
+ * True for JSON with a number that `JSON.parse` may round: sixteen characters or more, or an
+ * exponent. A false positive inside a string costs time, never exactness.
  */
 export function mayRound(json: string): boolean {
   return /\d[\d.]{15}|\d[eE]/.test(json)
 }
 
 /**
- * The exact value of a JSON number. Integers are in their shortest form, also when written `1.0` or
- * `9.2e18`. Fractions are numbers; a fraction that would round to an integer is NaN, and an integer
- * too long for an int64 is infinite.
+ * Reads the exact value of a JSON number. Integers are in shortest form, also when written `1.0` or
+ * `9.2e18`. Fractions are numbers: NaN for one that would round to an integer, infinite for an
+ * integer too long for an int64.
  */
 export function readNumber(text: string): Int64 {
   const [mantissa = '', exponent = '0'] = text.replace(/^-/, '').split(/[eE]/)
   const [whole = '', fraction = ''] = mantissa.split('.')
-  // Each run of zeros is tried once, so that long numbers take linear time.
+  // Each run of zeros is tried once, which keeps long numbers linear.
   const digits = `${whole}${fraction}`.replace(/(?<!0)0+$/, '')
   const significant = digits.replace(/^0+/, '')
   if (significant === '') return 0
@@ -44,13 +44,16 @@ export function readNumber(text: string): Int64 {
   return shortestForm(near < 0 ? -exact : exact)
 }
 
-/** Whether an integer beyond 2^53 is exactly what a double prints: probably one was rounded. */
+/**
+ * True for an integer beyond 2^53 that prints as a floating-point number does: it was probably
+ * rounded.
+ */
 export function looksRounded(value: bigint): boolean {
   const near = Number(value)
   return !Number.isSafeInteger(near) && String(near) === String(value)
 }
 
-/** Reads plain decimal digits, as `String` writes an int64; undefined for anything else. */
+/** Reads decimal digits as `String` writes an int64; undefined for anything else. */
 export function readInt64(digits: string): Int64 | undefined {
   if (!/^(0|-?[1-9]\d{0,18})$/.test(digits)) return undefined
   if (digits.length < 16) return Number(digits)

@@ -3,11 +3,11 @@ import { checkDepth } from './json.js'
 import { parse } from './lossless-json.js'
 
 /**
- * Where a text stops being JSON, such as ` at line 2, column 4: Colon ':' expected`. Nothing of the
- * text itself is shown, as it may contain secrets. Empty when the place is unknown.
+ * Describes where a text stops being JSON, such as ` at line 2, column 4: Colon ':' expected`;
+ * empty if unknown. The text itself is never shown, as it may contain secrets.
  */
 export function describeSyntaxError(text: string): string {
-  // Node 20 does not always know the position.
+  // Node 20 does not always report a position.
   try {
     parse(text)
     return ''
@@ -20,14 +20,19 @@ export function describeSyntaxError(text: string): string {
   }
 }
 
-/** A name that an object has twice with different values; other parsers keep one of them. */
+/**
+ * A name that occurs twice in an object with different values; parsers disagree on which one
+ * counts.
+ */
 export interface Duplicate {
   readonly name: string
-  /** as `line 2, column 4` */
+  /** such as `line 2, column 4` */
   readonly place: string
 }
 
-/** `parseJson`, and the first duplicate in the text. @throws SyntaxError as `parseJson` */
+/**
+ * Parses like `parseJson`, and finds the first duplicate name. @throws SyntaxError as `parseJson`
+ */
 export function parseFindingDuplicate(text: string): {
   readonly value: unknown
   readonly duplicate: Duplicate | undefined
@@ -35,7 +40,7 @@ export function parseFindingDuplicate(text: string): {
   checkDepth(text)
   let duplicate: Duplicate | undefined
   const value = parse(text, undefined, {
-    // Most numbers are short, and `Number` reads a document of them in two thirds of the time.
+    // Most numbers are short, and `Number` reads them in two thirds of the time.
     parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
     onDuplicateKey({ key: name, position, newValue }) {
       duplicate ??= { name, place: placeIn(text, position) }

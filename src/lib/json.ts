@@ -1,13 +1,12 @@
 import { mayRound, readNumber } from './int64.js'
 import { parse } from './lossless-json.js'
 
-/** Deeper texts are refused, so that all parsers agree and none exhausts its stack. */
+/** Limits nesting, so that all parsers agree and none exhausts its stack. */
 const MAX_DEPTH = 1_000
 
 /**
  * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
  * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
- *
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
  */
 export function parseJson(text: string): unknown {
@@ -31,14 +30,14 @@ export function toJson(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${toJson(field)}`).join(',')}}`
 }
 
-/** Whether a text needs no escapes in JSON and one UTF-8 byte per character, as most names do. */
+/** True if the text needs no JSON escapes and has one UTF-8 byte per character. */
 export function isPlain(text: string): boolean {
   return /^[ !#-[\]-~]*$/.test(text)
 }
 
-/** @throws SyntaxError when the text nests too deep */
+/** @throws SyntaxError if the text nests too deep */
 export function checkDepth(text: string): void {
-  // Too short to hold that many pairs of brackets.
+  // A text this short cannot nest too deep.
   if (text.length < 2 * MAX_DEPTH) return
   let depth = 0
   let quoted = false

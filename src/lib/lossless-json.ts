@@ -1,2 +1,2 @@
-/** The parser of JSON whose numbers `JSON.parse` would round. The build puts it into this module. */
+/** Parses JSON with numbers that `JSON.parse` would round. The build bundles it here. */
 export { parse } from 'lossless-json'

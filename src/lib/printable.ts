@@ -1,6 +1,6 @@
 /**
- * In one line, with escapes for what a terminal would obey or hide: control and format characters
- * such as those that reverse the direction of text, and halves of surrogate pairs. No command either.
+ * Puts a text in one line that is safe for terminals and CI logs: escapes control and format
+ * characters (some reverse text direction), lone surrogates and runner commands.
  */
 export function printable(text: string): string {
   return withoutCommands(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, character => {
@@ -15,8 +15,8 @@ export function printable(text: string): string {
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
- * GitHub's runner obeys `##[command]` anywhere in a line of a job's log, whoever has written it. In JSON the
- * escape means the same text.
+ * Escapes `##[command]`, which GitHub's runner obeys anywhere in a log line. In JSON the escape
+ * means the same text.
  */
 export function withoutCommands(text: string): string {
   return text.replaceAll('##[', '##\\u005b')

@@ -1,11 +1,11 @@
-/** What `Retry-After` says (RFC 9110 §10.2.3): a number of seconds, or an instant in ms since the epoch. */
+/** Value of `Retry-After` (RFC 9110 §10.2.3): seconds, or an instant in ms since the epoch. */
 export type RetryAfter =
   | { readonly seconds: number; readonly date?: never }
   | { readonly seconds?: never; readonly date: number }
 
 /**
- * Reads it for clients, for which waiting is the safe choice: also fractions, and copies that a proxy
- * has joined with commas, of which the longest counts. More than ten digits are not a wait.
+ * Reads `Retry-After` for clients, for which waiting is the safe choice: fractions count too, and
+ * of copies that a proxy joined with commas, the longest. More than ten digits are ignored.
  */
 export function readRetryAfterLeniently(text: string | null): RetryAfter | undefined {
   if (text === null) return undefined
@@ -18,9 +18,8 @@ export function readRetryAfterLeniently(text: string | null): RetryAfter | undef
 }
 
 /**
- * When the next attempt is allowed, in ms since the epoch; undefined for anything that the RFC does
+ * Returns when the next attempt is allowed, in ms since the epoch; undefined for what the RFC does
  * not allow.
- *
  * @param answeredAt when the response was sent, in ms since the epoch
  */
 export function retryInstant(
@@ -31,16 +30,13 @@ export function retryInstant(
   return readHttpDate(text ?? null)
 }
 
-/**
- * RFC 9110 §5.6.7, all three forms; undefined for anything else. Each begins with the day of the
- * week, and asctime implies GMT.
- */
+/** Parses all three forms of RFC 9110 §5.6.7; undefined for anything else. asctime implies GMT. */
 export function readHttpDate(text: string | null): number | undefined {
   if (text === null || !HTTP_DATE.test(text)) return undefined
   const instant = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(instant) ? undefined : instant
 }
 
-/** No other time zone: `Date.parse` would take one for hours of difference. */
+/** Only GMT: `Date.parse` would shift any other time zone by hours. */
 const HTTP_DATE =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)([a-z]*, [\w -]+ [\d:]+ GMT| \w{3} [ \d]\d [\d:]+ \d{4})$/

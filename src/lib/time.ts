@@ -1,23 +1,22 @@
 import { OptionError, type Rule } from './check-options.js'
 
-/** Ms since the Unix epoch, an ISO 8601 string with its time zone, or a Date. */
+/** Ms since the Unix epoch, an ISO 8601 string with a time zone, or a Date. */
 export type Instant = number | string | Date
 
-/** Ms, or a number with its unit: `500ms`, `61s`, `1m`, `24h`, `1d`. */
+/** Ms, or a number with a unit: `500ms`, `61s`, `1m`, `24h`, `1d`. */
 export type Duration = number | string
 
-/** What HTTP-dates and ISO 8601 can write; a running clock has room to go on from its end. */
+/** Bounds of HTTP-dates and ISO 8601, with room for a running clock to go on. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00Z')
 export const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** A number that a clock can show. */
 export const isClockTime: Rule = {
   expected: 'milliseconds since the Unix epoch, in the years 0000 to 9999',
   accepts: value => typeof value === 'number' && value >= EARLIEST && value <= LATEST,
 }
 
 const YEARS = 'an instant in the years 0000 to 9999'
-/** What `instantOf` and `durationOf` take from a command line, where a number alone is none. */
+/** Texts for the command line, where `instantOf` and `durationOf` take no bare number. */
 export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
 export const DURATION_TEXT = 'a duration: a number with its unit, such as 500ms, 61s, 24h or 1d'
 
@@ -45,7 +44,7 @@ export function durationOf(
   throw new OptionError({ option: name, expected, got: show(value) })
 }
 
-/** RFC 9110 §5.6.7; years have four digits there. */
+/** Formats an IMF-fixdate (RFC 9110 §5.6.7), whose years have four digits. */
 export function httpDate(instant: number): string {
   return new Date(Math.min(Math.max(instant, EARLIEST), LATEST)).toUTCString()
 }
@@ -58,13 +57,13 @@ const UNITS = new Map([
   ['d', 86_400_000],
 ])
 
-/** NaN without a time zone, as it would be another instant on another machine. */
+/** NaN without a time zone: the instant would depend on the machine. */
 function isoInstant(text: string): number {
   const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
   return whole.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
 }
 
-/** Date.parse takes 30 February for 2 March. */
+/** Rejects 30 February, which `Date.parse` reads as 2 March. */
 function isDay(date: string): boolean {
   return new Date(date).getUTCDate() === Number(date.slice(8))
 }

@@ -1,4 +1,4 @@
-/** Not part of the language, but of every JavaScript runtime. */
+/** Available in every JavaScript runtime, though not part of the language. */
 declare class TextDecoder {
   constructor(label: 'utf-8', options: { fatal: true })
   decode(bytes: Uint8Array): string
@@ -8,21 +8,20 @@ const strict = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Decodes strict UTF-8 and skips a leading byte order mark (RFC 8259 §8.1).
- *
  * @throws TypeError for invalid UTF-8
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   return strict.decode(bytes)
 }
 
-/** The length in UTF-8 bytes. A lone surrogate counts as its three-byte replacement. */
+/** Counts UTF-8 bytes; a lone surrogate counts as its three-byte replacement. */
 export function utf8Length(text: string): number {
   let bytes = text.length
   for (let at = 0; at < text.length; at++) {
     if (text.charCodeAt(at) < 0x80) continue
     const point = text.codePointAt(at) as number
     bytes += point < 0x800 ? 1 : 2
-    // A pair is two units and four bytes: two more, as counted above.
+    // A surrogate pair is two units and four bytes.
     if (point > 0xffff) at++
   }
   return bytes

@@ -1,7 +1,7 @@
 /**
- * The part of zod that this package uses, and the only file that imports it. The build puts zod into
- * this module: the package itself loads the messages of 64 languages, which takes ten times as long.
- * `zod/mini`, because bundlers drop what is not used, so the store takes a third of the room in a browser.
+ * The only import of zod, which the build bundles here: the package itself loads messages in 64
+ * languages and takes ten times as long. Bundlers drop unused parts of `zod/mini`, a third of the
+ * size in browsers.
  */
 export { en } from 'zod/locales'
 export type * from 'zod/mini'

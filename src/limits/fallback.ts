@@ -3,28 +3,27 @@ import type { RateLimitStore } from '../ports.js'
 import { memoryRateLimitStore } from './memory-rate-limits.js'
 import type { Decision } from './windows-and-bans.js'
 
-/** Runs a task after some ms. @returns cancels it */
+/** Runs a task after some ms. @returns a function that cancels it */
 export type Timer = (task: () => void, ms: number) => () => void
 
 export interface CircuitBreakerOptions {
   readonly rateLimitStore: RateLimitStore
-  /** How long to wait for a decision, in ms. */
+  /** Time limit for a decision, in ms. */
   readonly timeoutMs: number
   readonly timer: Timer
   readonly onFailure: (error: unknown) => void
-  /** Called at the first decision since a failure. */
+  /** Called at the first decision after a failure. */
   readonly onRecovery: () => void
 }
 
-/** How often a request is sent to a server that does not answer, in ms. */
+/** Interval in ms between probes of an unresponsive server. */
 const RETRY_EVERY = 500
 
 /**
- * The protection of a rate limit store that may fail: it always decides. Where the store throws,
- * rejects or returns something other than a decision, this process counts that request by itself. Where
- * it does not answer in time, the circuit opens: this process counts every request of that server,
- * and sends one of them from time to time, without waiting, until one is answered. So a failing
- * store leads neither to 500 nor to unlimited requests.
+ * Wraps a store that may fail, so that every request gets a decision: a failing store leads neither
+ * to 500 nor to unlimited requests. A store that throws, rejects or returns no decision leaves that
+ * request to this process. A timeout opens the circuit of that server: this process counts all its
+ * requests, and sends one from time to time, without waiting, until it answers.
  */
 export function withCircuitBreaker(
   options: CircuitBreakerOptions,
@@ -32,7 +31,7 @@ export function withCircuitBreaker(
   const { rateLimitStore, onFailure, onRecovery } = options
   const local = memoryRateLimitStore()
   const circuits = new Map<string, Circuit>()
-  /** The servers whose last decision failed. */
+  /** Servers whose last decision failed. */
   const failing = new Set<string>()
 
   return {
@@ -75,7 +74,6 @@ export function withCircuitBreaker(
   }
 }
 
-/** The calls to one server. */
 type Circuit = ReturnType<typeof createCircuit>
 
 function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
@@ -83,10 +81,10 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
   let mayRetry = true
 
   return {
-    /** Whether the latest call was not answered in time. */
+    /** True after a call that timed out, until the server answers. */
     isOpen: () => open,
     call,
-    /** Asks whether the server is back, unless it was asked a moment ago. */
+    /** Probes the server, unless it was probed a moment ago. */
     retry(ask: () => Awaitable<unknown>): void {
       if (mayRetry) void orElse(() => chain(call(ask), close), onFailure)
       pauseRetries()
@@ -97,7 +95,7 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
     open = false
   }
 
-  /** Rejects when the answer takes too long. */
+  /** Rejects on timeout. */
   function call<T>(ask: () => Awaitable<T>): Awaitable<T> {
     const answer = ask()
     if (!isPromise(answer)) return answer
@@ -107,7 +105,8 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
         pauseRetries()
         reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
       }
-      // A busy process reads what has arrived first, so that its own delay is not the server's.
+      // A busy process first reads what has arrived, so as not to blame its own delay on the
+      // server.
       let cancel = timer(() => {
         cancel = timer(giveUp, 1)
       }, timeoutMs)

@@ -2,34 +2,37 @@ import type { RateLimitStore } from '../ports.js'
 import type { Limits } from './plans.js'
 import { CLOCK_SKEW, DAY, type Decision, decide, type Usage } from './windows-and-bans.js'
 
-/** Addresses counted separately. All others share a budget, so strangers cannot fill memory. */
+/**
+ * Limit of separately counted addresses, so that strangers cannot fill memory; all others share a
+ * budget.
+ */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
 
-/** `consume` of every table below. */
+/** The `consume` functions of the stores created here. */
 const ours = new WeakSet<RateLimitStore['consume']>()
 
-/** Whether a store counts in this process: then it answers synchronously and never fails. */
+/** True for a store of this process, which answers synchronously and never fails. */
 export function countsHere({ consume }: RateLimitStore): boolean {
   return ours.has(consume)
 }
 
-/** When the UTC day of an instant begins, for entries to be dropped. */
+/** Start of the UTC day, before which entries are dropped. */
 export function startOfDay(now: number): number {
-  // Delayed by the skew: a clock that steps back over midnight still finds its counts.
+  // The skew is subtracted, so that a clock that steps back over midnight still finds its counts.
   return Math.floor((now - CLOCK_SKEW) / DAY) * DAY
 }
 
-/** Whether usage says nothing about the day that begins then. */
+/** True if usage does not affect the day that begins at `start`. */
 export function isPast({ lastSeen, bannedUntil }: Usage, start: number): boolean {
-  // A ban is remembered for a day after its end, so its entry outlives the counts.
+  // A ban is remembered for a day after its end, longer than the counts.
   return Math.max(lastSeen, bannedUntil + DAY) < start
 }
 
 /**
- * Counts usage in this process, for as long as it lives. There is no timer: entries of a past UTC
- * day are dropped by the first request of the next one, unless they remember a ban.
+ * Counts usage in this process. Instead of a timer, the first request of a UTC day drops entries of
+ * earlier days, except remembered bans.
  */
 export function memoryRateLimitStore(): RateLimitStore {
   const table = new Map<string, Usage>()

@@ -1,14 +1,13 @@
 import { isCount, type OptionsOf, optional, rule, settingsOf } from '../lib/check-options.js'
 
-/** The limits of one partition. */
 export interface Limits extends OptionsOf<typeof LIMITS> {}
 const LIMITS = {
-  /** Requests in one calendar minute. */
+  /** Requests per calendar minute. */
   perMinute: isCount,
-  /** Requests in one UTC day. */
+  /** Requests per UTC day. */
   perDay: isCount,
   /**
-   * How many rejections one calendar minute allows; the next one starts a ban. `Infinity` disables bans.
+   * Rejections allowed per calendar minute; the next one starts a ban. `Infinity` disables bans.
    * @default Math.max(10, Math.floor(perMinute / 2))
    */
   banAfter: optional(
@@ -16,13 +15,13 @@ const LIMITS = {
   ),
 }
 
-/** The plans of spec §8. Enterprise is custom: each key has its own limits. */
+/** Plans of spec §8. Enterprise is custom: each key has its own limits. */
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const
 export type Plan = (typeof PLAN_NAMES)[number]
 
 export type PlanTable = Readonly<Record<Exclude<Plan, 'enterprise'> | 'anonymous', Limits>>
 
-/** Requests without a valid key have the numbers of Free, per address, and are never banned. */
+/** Requests without a valid key get the numbers of Free, per address, and are never banned. */
 export const PLANS: PlanTable = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
@@ -30,11 +29,7 @@ export const PLANS: PlanTable = {
   anonymous: { perMinute: 60, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
 }
 
-/**
- * Checks limits that the host has set.
- *
- * @throws OptionError naming the field
- */
+/** Checks limits set by the host. @throws OptionError naming the field */
 export function checkLimits(field: string, limits: Limits | undefined): Limits {
   return settingsOf(LIMITS, limits, `${field}.`)
 }

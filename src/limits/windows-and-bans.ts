@@ -1,49 +1,47 @@
 import type { Limits } from './plans.js'
 
-/** The usage of one partition: counts of its current windows, and its bans. Times in ms. */
+/** Usage of one partition: counts of the current windows, and bans. Times are in ms. */
 export interface Usage {
   readonly lastSeen: number
   readonly minuteCount: number
-  /** 429 responses of code `rate_limit_exceeded` in the minute of `lastSeen`. */
+  /** 429 responses with code `rate_limit_exceeded` in the minute of `lastSeen`. */
   readonly rejections: number
   readonly dayCount: number
-  /** When the last ban ends or ended; 0 without one. */
+  /** End of the last ban; 0 if there was none. */
   readonly bannedUntil: number
-  /** How many bans followed each other; each doubles the length of the next. */
+  /** Number of consecutive bans; each doubles the length of the next. */
   readonly banLevel: number
 }
 
-/** Whether one request is admitted, and the window to report. */
+/** The decision about one request, with the window to report. */
 export interface Decision {
-  /** Why the request is rejected; absent when it is admitted. */
+  /** Reason for the rejection; absent if admitted. */
   readonly code?: 'rate_limit_exceeded' | 'api_key_banned'
   readonly limit: number
   /** Requests left in the reported window after this one, never negative. */
   readonly remaining: number
-  /** Unix seconds at which the limit resets, or the ban ends if that is later. */
+  /** Unix seconds at which the limit resets, or at which a longer ban ends. */
   readonly reset: number
-  /** Whole seconds until `reset`, at least 1; on a rejection only. */
+  /** Whole seconds until `reset`, at least 1; only on a rejection. */
   readonly retryAfter?: number
-  /** The window reported. */
   readonly window: 'minute' | 'day'
-  /** When the ban ends, in ms; only on the rejection that starts it. */
+  /** End of the ban in ms; only on the rejection that starts it. */
   readonly bannedUntil?: number
 }
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const DAY = 24 * 60 * MINUTE
-/** Each further ban is twice as long as the one before, up to the longest. */
+/** Each consecutive ban is twice as long as the one before, up to the longest. */
 const FIRST_BAN = 5 * MINUTE
 const LONGEST_BAN = 60 * MINUTE
-/** A day after the last ban ended, the next one is a first ban again. */
+/** A day after a ban has ended, the next one is a first ban again. */
 const BAN_MEMORY = DAY
-/** A clock that steps back by at most this is held; a larger step back is followed. */
+/** Hold the clock on backward steps up to this; follow larger ones. */
 export const CLOCK_SKEW = MINUTE
-/** `bannedUntil` without a ban. Compared by value, because a clock before 1970 is below it. */
+/** No ban. Compared by value, because a clock before 1970 is below it. */
 const NEVER = 0
 
-/** The usage of a partition that has never been counted. */
 const UNSEEN: Usage = {
   lastSeen: Number.NEGATIVE_INFINITY,
   minuteCount: 0,
@@ -54,13 +52,12 @@ const UNSEEN: Usage = {
 }
 
 /**
- * Decides one request. Two fixed windows, a UTC minute and a UTC day, are both checked, then both
- * counted. A rejection counts in neither; too many in a minute start a ban (spec §8, "Behaviour on
+ * Decides one request by two fixed windows, a UTC minute and a UTC day: checks both, then counts in
+ * both. A rejection counts in neither; too many in a minute start a ban (spec §8, "Behaviour on
  * exceeding").
- *
- * @param usage what the last decision for this partition returned; undefined for the first
+ * @param usage as returned by the last decision for this partition; undefined for the first
  * @param now ms since the epoch, fractions allowed
- * @throws RangeError when `now` is not finite
+ * @throws RangeError if `now` is not finite
  */
 export function decide(
   usage: Usage = UNSEEN,
@@ -81,15 +78,14 @@ export function decide(
   const dayLeft = Math.max(0, limits.perDay - dayCount)
   const minuteEnd = (windowOf(at, MINUTE) + 1) * MINUTE
   const dayEnd = (windowOf(at, DAY) + 1) * DAY
-  // No ban is that long: the clock was set back, and the ban would not end.
+  // No ban is that long: the clock was set back, and the ban would never end.
   const impossible = usage.bannedUntil > at + LONGEST_BAN + SECOND
   const bannedUntil = impossible ? NEVER : usage.bannedUntil
 
   const banLevel = usage.banLevel
   const banned = bannedUntil !== NEVER && at < bannedUntil
   if (!banned && minuteLeft > 0 && dayLeft > 0) {
-    // The limit that applies is the window with fewer requests left; on a tie the day, which ends
-    // no earlier.
+    // Report the window with fewer requests left; on a tie the day, which never ends earlier.
     const dayApplies = dayLeft <= minuteLeft
     return {
       decision: {
@@ -131,9 +127,9 @@ export function decide(
 interface Refusal {
   readonly limits: Limits
   readonly window: Decision['window']
-  /** When that window ends, in ms; 0 when neither is exhausted. */
+  /** End of the exhausted window, in ms; 0 if neither is. */
   readonly windowEnd: number
-  /** The clock's time, even while it is held: the caller waits in real time. */
+  /** The real time, even while the clock is held: callers wait in real time. */
   readonly current: number
 }
 
@@ -157,7 +153,7 @@ function windowOf(instant: number, length: number): number {
   return Math.floor(instant / length)
 }
 
-/** How many rejections in one minute the limits allow before the next one starts a ban. */
+/** Rejections allowed per minute; the next one starts a ban. */
 export function banAfter({ perMinute, banAfter }: Limits): number {
   return banAfter ?? Math.max(10, Math.floor(perMinute / 2))
 }

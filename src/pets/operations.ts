@@ -16,14 +16,11 @@ import type { ListPetsQuery } from './query.js'
 import { describeIssues, type NewPet, newPetSchema, type Pet } from './schema.js'
 import type { Operation, PetStatus } from './specification.js'
 
-/** The operations of the specification (spec §4), of a store in this process or a remote one. */
+/** The operations of the specification (spec §4), for local and remote stores. */
 export interface Pets {
   /** @throws ApiError `invalid_request`, `storage_unavailable` */
   createPet(pet: NewPet, options?: CreateOptions): Promise<Pet>
-  /**
-   * Sorted by ascending id.
-   * @throws ApiError `invalid_request`, `storage_unavailable`
-   */
+  /** Sorted by ascending id. @throws ApiError `invalid_request`, `storage_unavailable` */
   listPets(query?: ListPetsQuery): Promise<readonly Pet[]>
   /**
    * @throws ApiError `not_found`, `storage_unavailable`, and `gone` from the removal date on
@@ -34,13 +31,15 @@ export interface Pets {
 
 export interface CreateOptions {
   /**
-   * While the animal waits to be stored, aborting drops it, and rejects with the reason of the signal. An
-   * animal that is being stored already cannot be taken back: the outcome is as without the signal.
+   * Aborting drops an animal that still waits to be stored, and rejects with the signal's reason.
+   * Once storing has begun, the signal has no effect.
    */
   readonly signal?: Signal | undefined
 }
 
-/** What the core needs of an `AbortSignal`, which is not part of the language. */
+/**
+ * The part of `AbortSignal` that the core uses, declared here as it is not part of the language.
+ */
 export interface Signal {
   readonly aborted: boolean
   readonly reason?: unknown
@@ -53,18 +52,17 @@ export interface PetsOptions {
   readonly idempotency: Idempotency | null
 }
 
-/** How long a key is kept. */
 export interface Idempotency {
   readonly ttlMs: number
 }
 
-/** The same operations within the core. They answer synchronously when the storage does. */
+/** The operations within the core, synchronous if the storage is. */
 export interface PetOperations {
-  /** @param isGone whether the caller has hung up */
+  /** @param isGone returns true once the caller has disconnected */
   createPet(input: unknown, isGone?: IsGone): Awaitable<Pet>
   /**
-   * Creates the pet, or returns what the key has created.
-   * @throws ApiError `idempotency_key_reused` when that was another pet
+   * Creates the pet, or returns the pet that the key created.
+   * @throws ApiError `idempotency_key_reused` if that was another pet
    */
   createPetOnce(
     input: unknown,
@@ -76,7 +74,6 @@ export interface PetOperations {
   getPet(id: Int64, now: number): Awaitable<Pet>
 }
 
-/** The idempotency key of a create, by whom it was sent, and when. */
 export interface CreateName {
   readonly scope: string
   readonly idempotencyKey: string
@@ -100,7 +97,7 @@ export function createPetOperations(
     createPetOnce(input, { scope, idempotencyKey, now }, isGone) {
       const parsed = parse(input)
       const pet = toNewPet(parsed, defaultStatus)
-      // As sent, so that another default status changes nothing for a client that tries again.
+      // The fingerprint ignores `defaultStatus`, so that changing it does not break retries.
       const asked = fingerprintOf(parsed)
       const expiresAt = now + (idempotency?.ttlMs ?? 0)
       const once = { scope, idempotencyKey, fingerprint: asked, expiresAt }
@@ -129,12 +126,12 @@ export function createPetOperations(
     return pet
   }
 
-  /** A failing storage is a 503: nothing was acknowledged, and the next request may succeed. */
+  /** A failing storage is a 503: nothing was acknowledged, and a retry may succeed. */
   function failed(operation: Operation, isGone?: IsGone): (error: unknown) => never {
     return error => {
       const isOwn = error instanceof ApiError && error.code !== 'storage_unavailable'
       if (isOwn) throw error
-      // The caller hung up; the storage did not fail.
+      // The caller disconnected; the storage did not fail.
       if (!isGone?.()) emit('storage.failed', { operation, error })
       if (error instanceof ApiError) throw error
       throw storageUnavailable(error)
@@ -148,7 +145,7 @@ function parse(input: unknown): NewPet {
   return parsed.data
 }
 
-/** The name comes last, because it may contain anything. */
+/** The name comes last, because it may contain the separator. */
 function fingerprintOf({ name, categoryId, status }: NewPet): string {
   return fingerprint(`${categoryId} ${status ?? ''} ${name}`)
 }

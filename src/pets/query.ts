@@ -2,29 +2,21 @@ import { invalidRequest } from '../errors.js'
 import type { PetFilter } from '../ports.js'
 import { PAGE_SIZE, PET_STATUSES, type PetStatus } from './specification.js'
 
-/** The parameters of `listPets` (spec §4.1). */
+/** Parameters of `listPets` (spec §4.1). */
 export interface ListPetsQuery {
-  /**
-   * At most this many, an integer from 1 to 100.
-   * @default 20
-   */
+  /** Maximum number of animals, from 1 to 100. @default 20 */
   readonly limit?: number | undefined
-  /**
-   * Only animals of this status.
-   * @default no filter
-   */
+  /** Only animals with this status. @default no filter */
   readonly status?: PetStatus | undefined
   /** Only ids above this one. Ignored unless the store option `pagination` is on. */
   readonly after?: number | undefined
 }
 
-/** How many queries to remember. */
 const KEPT_QUERIES = 256
 
 /**
- * Reads the query of a URL as the filter for a storage. Clients repeat the same few queries, so
- * parsed ones are kept.
- *
+ * Reads the query of a URL as a storage filter. Clients repeat a few queries, so results are
+ * cached.
  * @throws ApiError `invalid_request`
  */
 export function createQueryReader(pagination: boolean): (query: string) => PetFilter {
@@ -37,7 +29,7 @@ export function createQueryReader(pagination: boolean): (query: string) => PetFi
       if (kept.size === KEPT_QUERIES) kept.clear()
       kept.set(query, filter)
     }
-    // A copy, which a storage may change.
+    // A storage may change its filter, so it gets a copy.
     return { ...filter }
   }
 }
@@ -48,7 +40,7 @@ export function createQueryReader(pagination: boolean): (query: string) => PetFi
  */
 function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
-  // URLSearchParams drops one leading `?`, and the query itself may begin with one.
+  // URLSearchParams drops one leading `?`, and the query may begin with one.
   for (const [name, value] of new URLSearchParams(`?${query}`)) {
     if (name !== 'limit' && name !== 'status' && !(name === 'after' && pagination)) continue
     if (values[name] !== undefined) throw invalidRequest(`\`${name}\` must be given once`)
@@ -62,8 +54,7 @@ function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
 }
 
 /**
- * Checks a query, from the URL or from a direct call, and fills in the defaults.
- *
+ * Checks a query from a URL or a direct call, and fills in defaults.
  * @throws ApiError `invalid_request`
  */
 export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): PetFilter {
@@ -79,17 +70,17 @@ export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): P
   if (after !== undefined && !(Number.isInteger(after) && after >= 0)) {
     throw invalidRequest('`after` must be an integer of at least 0')
   }
-  // No id is larger, and databases refuse what exceeds their integers.
+  // No id is larger, and databases refuse integers beyond their range.
   return { limit, status, after: after && Math.min(after, Number.MAX_SAFE_INTEGER) }
 }
 
-/** Not `Number(text)` alone: '' would be 0 and '0x7' would be 7. NaN fails every check. */
+/** `Number` alone would read '' as 0 and '0x7' as 7. NaN fails every check. */
 function digits(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   return /^\d+$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** Not part of the language, but of every JavaScript runtime. */
+/** Available in every JavaScript runtime, though not part of the language. */
 declare class URLSearchParams {
   constructor(query: string)
   [Symbol.iterator](): Iterator<[name: string, value: string]>

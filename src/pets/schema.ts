@@ -28,10 +28,9 @@ export const newPetSchema = z.object(
 )
 export type NewPet = Readonly<z.infer<typeof newPetSchema>>
 
-/** What the id of an animal of this service has to be. */
 export const ID_RULE = `must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`
 
-/** An animal as stored and returned (spec §2). Ids of this service are safe integers. */
+/** A stored animal (spec §2). This service assigns safe integers as ids. */
 export const petSchema = z.object({
   id: z.int(ID_RULE).check(z.minimum(1, ID_RULE)).register(z.globalRegistry, {
     format: 'int64',
@@ -43,9 +42,8 @@ export const petSchema = z.object({
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
 /**
- * The rules that an input breaks, one per field: "`name` is required; `status` must be one of …".
- *
- * @param subject the input as a whole, in words
+ * Lists the violated rules, one per field: "`name` is required; `status` must be one of …".
+ * @param subject names the whole input in messages
  */
 export function describeIssues(
   { issues }: z.core.$ZodError,

@@ -21,7 +21,7 @@ export interface AnswerOptions {
   readonly idempotency: Idempotency | null
 }
 
-/** The answer to an admitted request for an operation. Throws or rejects with the failure. */
+/** Answers an admitted request. Throws or rejects with the failure. */
 export type Answers = (
   route: OperationRoute,
   request: ApiRequest,
@@ -58,7 +58,7 @@ export function createAnswers(
     )
   }
 
-  /** draft-ietf-httpapi-idempotency-key-header-07. */
+  /** See draft-ietf-httpapi-idempotency-key-header-07. */
   function createPetOnce(
     request: ApiRequest,
     now: number,
@@ -75,7 +75,7 @@ export function createAnswers(
     )
   }
 
-  /** Adds a `Link` to the next page, if there is one. */
+  /** Adds a `Link` to the next page, if any. */
   function linked(
     { limit, status }: PetFilter,
     listed: Awaitable<readonly Pet[]>,

@@ -21,7 +21,7 @@ import {
   type PlanTable,
 } from '../limits/plans.js'
 
-/** Who a key belongs to, and its plan: enterprise alone has limits of its own (spec §8). */
+/** The owner and plan of a key; only enterprise keys have custom limits (spec §8). */
 export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
   (
     | { readonly plan: 'enterprise'; readonly limits: Limits }
@@ -29,20 +29,20 @@ export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
   )
 const API_KEY = {
   /**
-   * Names the key in events, logs and counters. Budgets belong to it: keys with the same id share
-   * one, so that a customer can change keys without a gap.
+   * Names the key in events, logs and counters. Keys with the same id share one budget, so that a
+   * customer can rotate keys without a gap.
    */
-  // Encoded as UTF-8, ids with different lone surrogates would share one budget.
+  // In UTF-8, ids with different lone surrogates would become equal and share one budget.
   id: rule<string>(
     "a non-empty, well-formed string that does not begin with 'addr:'",
     id => typeof id === 'string' && /^(?!addr:)\P{Surrogate}+$/su.test(id),
   ),
-  /** Keys with the same id have the same plan and limits. */
-  // A misplaced key would be shown, but not a plan in another case.
+  /** Must be equal for keys with the same id, as must the limits. */
+  // Never shows a misplaced key, but does show a plan in another case.
   plan: { ...isOneOf(PLAN_NAMES), secret: isNoPlan },
   /** Required on enterprise, not allowed on other plans (spec §8). */
   limits: optional(typed<Limits>(isObject)),
-  /** The first instant at which the key is no longer valid, in ms since the Unix epoch. */
+  /** First instant at which the key is invalid, in ms since the Unix epoch. */
   expires: optional(isInstant),
 } as const
 
@@ -50,7 +50,6 @@ function isNoPlan(text: string): boolean {
   return !PLAN_NAMES.some(name => name === text.toLowerCase())
 }
 
-/** A checked key with its limits. */
 export interface KnownKey {
   readonly id: string
   readonly plan: Plan
@@ -58,30 +57,26 @@ export interface KnownKey {
   readonly expires?: number | undefined
 }
 
-/** SHA-256 of a text, as 64 lower-case hex digits. */
+/** Returns SHA-256 as 64 lower-case hex digits. */
 export type Sha256 = (text: string) => string
 
-/** The currently valid keys. */
 export interface ApiKeys {
-  /** @param now in ms since the Unix epoch; without it, expired keys are found too */
+  /** @param now in ms since the Unix epoch; if omitted, finds expired keys too */
   find(apiKey: string, now?: number): KnownKey | undefined
   /**
    * Makes a key valid from the next request on.
-   *
-   * @param apiKey the key itself, or `sha256:` and the digest of one in hex
+   * @param apiKey the key, or `sha256:` and its digest in hex
    * @throws OptionError for an invalid record, a key already in use, or another plan for its id
    */
   add(apiKey: string, record: ApiKey): void
-  /** Revokes a key, named as it was added; false when it was not there. */
+  /** Revokes a key, named as it was added. Returns false if it was not there. */
   remove(apiKey: string): boolean
 }
 
-/** The valid keys, as used within this package. */
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
   /**
-   * The keys themselves, without those known by their digest only: secrets. The same array until they
-   * change.
+   * The secret keys themselves, without those known only by digest. Same array until they change.
    */
   keys(): readonly string[]
   copy(): KeyRing
@@ -102,7 +97,7 @@ export function createApiKeys(
   return ring
 }
 
-/** The records by key and by digest of a key, and how many of them each id has. */
+/** Records by key and by digest, and the number of keys per id. */
 interface Keys {
   readonly plain: Map<string, KnownKey>
   readonly digests: Map<string, KnownKey>
@@ -110,7 +105,7 @@ interface Keys {
 }
 
 interface Owner {
-  /** Any of the records, as they have the same plan. */
+  /** Any record of the id, as all have the same plan. */
   readonly record: KnownKey
   readonly keys: number
 }
@@ -164,7 +159,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
     return sha256 && digests.size > 0 ? digests.get(sha256(apiKey)) : undefined
   }
 
-  /** @throws OptionError for a digest that is none, or that nothing can be compared with */
+  /** @throws OptionError for a malformed digest, or if there is no `sha256` */
   function locate(apiKey: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
     if (!apiKey.startsWith(DIGEST)) return { map: plain, name: apiKey }
     const name = apiKey.slice(DIGEST.length)
@@ -180,10 +175,10 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
   }
 }
 
-/** What the digest of a key begins with, where it stands for the key. */
+/** Prefix of a digest given in place of a key. */
 export const DIGEST = 'sha256:'
 
-/** The keys of an id share one budget. */
+/** Keys with the same id share one budget. */
 function checkSamePlan(one: KnownKey, other: KnownKey): void {
   if (one.plan === other.plan && hasSameLimits(one.limits, other.limits)) return
   throw invalidKeys(
@@ -205,19 +200,18 @@ function hasSameLimits(one: Limits, other: Limits): boolean {
 }
 
 /**
- * The token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1), with the scheme in any
- * case (RFC 9110 §11.1). Undefined when the header is missing, empty or of another scheme.
+ * Reads the token of `Authorization: Bearer <API_KEY>` (spec §5, RFC 6750 §2.1), with the scheme in
+ * any case (RFC 9110 §11.1). Undefined if the header is missing, empty or of another scheme.
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
   if (typeof authorization !== 'string') return undefined
-  // The form that nearly every client sends.
+  // Fast path for the form that nearly every client sends.
   const token = authorization.startsWith('Bearer ') ? authorization.slice(7) : ''
   if (token !== '' && !token.includes(' ')) return token
-  // A run of spaces can be split in one way only, so matching is linear.
+  // A run of spaces splits in only one way, so matching is linear.
   return /^bearer +([^ ](?:.*[^ ])?) *$/i.exec(authorization)?.[1]
 }
 
-/** Why there is no bearer token in these headers. */
 export function credentialProblem(
   headers: Readonly<Record<string, string | undefined>> = {},
 ): CredentialProblem {
@@ -230,11 +224,11 @@ export function credentialProblem(
 
 function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
   check('apiKeys[…]', record, isSecretObject)
-  // The key itself is a secret, so messages name the id.
+  // The key is a secret, so messages name the id.
   const isNamed = typeof record.id === 'string' && record.id !== ''
   const field = isNamed ? `apiKeys['${record.id}']` : 'apiKeys[…]'
   if (!isNamed && Object.keys(record).some(name => !Object.hasOwn(API_KEY, name))) {
-    // The names may be keys, one level too deep.
+    // The property names may be keys, one level too deep.
     const expected = `one of ${Object.keys(API_KEY).join(', ')}`
     throw new OptionError(
       { option: field, expected },

@@ -5,102 +5,106 @@ import type { IsGone } from '../ports.js'
 import type { KnownKey } from './api-keys.js'
 import type { Route } from './router.js'
 
-/** A request as a door passes it on: plain values, no socket. */
+/** A request as plain values, without a socket. */
 export interface ApiRequest {
   /** In upper case, as on the wire. */
   readonly method: string
-  /** The path of the URL as sent, percent-encoding included, without the query. */
+  /** Path of the URL as sent, percent-encoded, without the query. */
   readonly path: string
-  /** The query string without the `?`; '' without one. */
+  /** Query string without the `?`, or ''. */
   readonly query: string
-  /** Whether there was a `?`, perhaps with nothing after it. */
+  /** True if there was a `?`, even with nothing after it. */
   readonly hasQuery?: boolean | undefined
-  /** Names in lower case; repeated headers joined with ', '. */
+  /** Names are in lower case; repeated headers are joined with ', '. */
   readonly headers: Readonly<Record<string, string | undefined>>
   /**
-   * For a body above `maxBodyBytes`, any part above that size is enough. A function is called at
-   * most once, only when the headers allow the body, and rejects with the ApiError to respond with.
+   * A body above `maxBodyBytes` may be cut anywhere above it. A function is called at most once,
+   * only if the headers allow the body; it rejects with the ApiError to respond with.
    */
   readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
-  /** Whether the door passes paths outside the API on to the app around it: their bodies stay unread. */
+  /** True if the adapter passes paths outside the API on to the app: their bodies stay unread. */
   readonly passesOn?: boolean | undefined
-  /** Where an app has mounted the handler, such as `/store`; links in responses begin with it. */
+  /**
+   * Path at which an app has mounted the handler, such as `/store`; links in responses begin with
+   * it.
+   */
   readonly mount?: string | undefined
-  /** The caller's address. Requests without a valid key are counted by it. */
+  /** Address of the caller, by which requests without a valid key are counted. */
   readonly client?: string | undefined
-  /** The connection it arrived on, as `ApiHandler.connect` returned it. */
+  /** Connection of the request, as returned by `ApiHandler.connect`. */
   readonly connection?: Connection | undefined
-  /** Whether it was sent before the response to the one ahead of it on its connection. */
+  /** True if sent before the previous response on its connection. */
   readonly pipelined?: boolean | undefined
-  /** Whether the client has hung up. A create that the storage has not begun with by then never is. */
+  /**
+   * Returns true once the client has disconnected; a create that is still queued is then dropped.
+   */
   readonly isGone?: IsGone | undefined
-  /** Why a door could not read the request. It is counted like any other, then gets this error. */
+  /** Why the adapter could not read the request, which is counted, then gets this error. */
   readonly refusal?: ApiError | undefined
-  /** What `identify` has read of it, which `handle` need not read again. */
+  /** Result of `identify`, so that `handle` need not repeat it. */
   readonly head?: RequestHead | undefined
 }
 
-/** The target and the credential of a request. */
 export interface RequestHead {
   /** Undefined outside the base path. */
   readonly route: Route | undefined
-  /** The API key as sent, if one was. */
+  /** API key as sent, valid or not. */
   readonly token: string | undefined
 }
 
-/** The complete response: a door sends this and nothing else. */
+/** The complete response, which adapters send unchanged. */
 export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /**
-   * What doors send instead of `body`, no faster than the client reads: the same text in pieces, or
-   * as `Content-Encoding` says.
+   * Sent instead of `body`, no faster than the client reads: the same text in pieces, encoded as
+   * `Content-Encoding` says.
    */
   readonly pieces?: (() => Iterable<string | Uint8Array>) | undefined
-  /** What doors send instead of both, as it comes: a test double has a body trickle this way. */
+  /** Sent instead of both as it arrives: a test double trickles bodies this way. */
   readonly stream?: (() => AsyncIterable<Uint8Array>) | undefined
-  /** True for paths outside the base path, which a door within another app passes on. */
+  /** True for paths outside the base path, which an app may serve. */
   readonly outside?: boolean | undefined
   /** For logs and journals, never sent. */
   readonly about?: About | undefined
   /**
-   * Delivers the answer instead of the Node door, which passes its `ServerResponse`. With status 0 it
-   * never ends, and no door waits for it. A test double loses answers this way.
+   * Delivers the answer in place of the Node adapter, which passes its `ServerResponse`; a test
+   * double loses answers this way. With status 0 the response never ends, and no adapter waits for
+   * it.
    */
   readonly deliver?: ((response: unknown) => void) | undefined
 }
 
-/** A connection, as tracked by a handler. */
 export interface Connection {
-  /** Called once the client has ended the connection; may be called again. */
+  /** Called when the client has ended the connection, possibly more than once. */
   end(): void
 }
 
-/** Which operation a request is for, and whose key it carries. */
+/** The operation of a request, and the key it carries. */
 export interface Identity {
   readonly operation?: Operation | undefined
   readonly knownKey?: KnownKey | undefined
 }
 
-/** What a response does not show. */
+/** Facts that the response itself does not show. */
 export interface About extends Identity {
-  /** The code of the 429 that it would have been, if the store were not in shadow mode. */
+  /** Code of the 429 that shadow mode suppressed. */
   readonly shadowed?: 'rate_limit_exceeded' | 'api_key_banned' | undefined
-  /** The `Location` of a stored animal, where a test double sends an error in place of the 201. */
+  /** `Location` of the stored animal, if a test double sends an error in place of the 201. */
   readonly storedAt?: string | undefined
-  /** Its number in the journal of a test double. */
+  /** Number in the journal of a test double. */
   readonly journal?: number | undefined
 }
 
-/** What a door serves: a store, or a wrapper around one. */
+/** A store, or a wrapper around one. */
 export interface ApiHandler {
-  /** Never throws or rejects. Answers synchronously when it can. */
+  /** Never throws or rejects; answers synchronously when it can. */
   handle(request: ApiRequest): Awaitable<ApiResponse>
-  /** How many bytes of a body a door reads before it stops. */
+  /** Adapters stop reading a body beyond this size. */
   readonly maxBodyBytes: number
-  /** The path that every base address ends with, such as `/v1`. */
+  /** Every base address ends with this path, such as `/v1`. */
   readonly basePath: string
-  /** For handlers that track connections: a door calls it when one opens. */
+  /** Called for each new connection, for handlers that track them. */
   connect?(): Connection
 }

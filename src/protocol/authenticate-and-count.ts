@@ -13,34 +13,33 @@ import type { RateLimitStore } from '../ports.js'
 import { type ApiKeys, credentialProblem, type KnownKey } from './api-keys.js'
 import type { ApiRequest } from './api-request.js'
 
-/** The caller of a request, and when it called. */
 export interface Caller {
-  /** The API key as sent, if one was. */
+  /** API key as sent, valid or not. */
   readonly token: string | undefined
-  /** The caller's address; undefined for calls within this process. */
+  /** Address of the caller; undefined for calls within this process. */
   readonly client: string | undefined
   /** ms since the epoch */
   readonly now: number
-  /** Those of the request, to say what is wrong with its credential; none for direct calls. */
+  /** Request headers, which explain an invalid credential; absent for direct calls. */
   readonly headers?: ApiRequest['headers'] | undefined
-  /** Why a door could not read the request. Such a request costs a unit like any other. */
+  /** Why the request could not be read. It costs a unit like any other. */
   readonly refusal?: ApiError | undefined
 }
 
 export interface Admission {
   /** Undefined without a valid key. */
   readonly knownKey: KnownKey | undefined
-  /** Undefined when rate limiting is off. */
+  /** Undefined if rate limiting is off. */
   readonly decision: Decision | undefined
   /** The limits that the decision applied. */
   readonly limits: Limits | undefined
-  /** Why shadow mode would have rejected the request. */
+  /** Code of the rejection that shadow mode suppressed. */
   readonly shadowed?: Decision['code'] | undefined
-  /** 429, the door's refusal or 401; undefined when the caller is admitted. */
+  /** 429, the refusal of the request, or 401; undefined if admitted. */
   readonly failure: ApiError | undefined
 }
 
-/** For a request that needs no key and is not counted: a preflight, or a path outside the API. */
+/** For requests that need no key and are not counted: preflights, and paths outside the API. */
 export const UNCOUNTED: Admission = {
   knownKey: undefined,
   decision: undefined,
@@ -49,9 +48,9 @@ export const UNCOUNTED: Admission = {
 }
 
 export interface Gate {
-  /** Looks up the key of a token, valid at `now`. Counts nothing. */
+  /** Finds the valid key of a token, without counting. */
   identify(token: string | undefined, now: number): KnownKey | undefined
-  /** Identifies the caller, takes one request from its budget, then requires a valid key. */
+  /** Identifies the caller, counts one request, then requires a valid key. */
   admit(caller: Caller): Awaitable<Admission>
 }
 
@@ -60,14 +59,14 @@ export interface GateOptions {
   /** Undefined turns rate limiting off. */
   readonly rateLimitStore: Pick<RateLimitStore, 'consume'> | undefined
   readonly anonymous: Limits
-  /** Whether a request over its limit is admitted nevertheless. */
+  /** True admits requests over their limit. */
   readonly isShadow: boolean
   readonly emit: Emit
 }
 
 /**
- * The one gate in front of every operation but the host's own. Callers without a valid key are
- * counted by address, so that strangers can neither use up nor ban a key (spec §5, §8).
+ * Guards every operation except the host's own. Callers without a valid key are counted by address,
+ * so that strangers can neither use up nor ban a key (spec §5, §8).
  */
 export function createGate(options: GateOptions): Gate {
   const { apiKeys, rateLimitStore, anonymous, isShadow, emit } = options

@@ -4,13 +4,12 @@ import { parseJson } from '../lib/json.js'
 import { decodeUtf8, utf8Length } from '../lib/utf8.js'
 import type { ApiRequest } from './api-request.js'
 
-/** The default of the store option `maxBodyBytes`. */
 export const MAX_BODY_BYTES = 1_048_576
 
 /**
- * Parses a request body as JSON. A body that is still to be read is only read if the headers allow it.
- *
- * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this order
+ * Parses a request body as JSON, after checking the headers and before reading it.
+ * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this
+ * order
  */
 export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
   const { headers, body = '' } = request

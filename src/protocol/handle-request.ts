@@ -21,16 +21,15 @@ export interface ProtocolOptions extends HeaderOptions, AnswerOptions {
 
 export interface Protocol extends ApiHandler {
   /**
-   * Tells which operation a request is for and whose key it carries. Counts nothing.
-   *
-   * @returns also the request to handle, with what was read of it
+   * Identifies the operation and the key of a request, without counting.
+   * @returns also the request to handle, which remembers both
    */
   identify(request: ApiRequest): Identity & { readonly request: ApiRequest }
 }
 
 /**
- * The whole protocol as one function from a request to a response: preflight, then 401, then 429,
- * then 404 and 405, then the body (413, 415, 400), then the operation.
+ * Handles a request: preflight, then 401, then 429, then 404 and 405, then the body (413, 415,
+ * 400), then the operation.
  */
 export function createProtocol(
   operations: PetOperations,
@@ -73,7 +72,7 @@ export function createProtocol(
 
   function admit({ request, route, token, now }: Call): Awaitable<Admission> {
     const { client, headers, refusal } = request
-    // A request that could not be parsed has no path, but counts, so that its sender is limited too.
+    // An unparsable request has no path, but counts, so that its sender is limited too.
     const isOutside = !route && (!refusal || request.path !== '')
     if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
     return gate.admit({ token, client, now, refusal, headers })
@@ -111,7 +110,7 @@ export function createProtocol(
     return { status, headers, body, about, outside }
   }
 
-  /** NaN when the host's clock fails: no decision can be made, so the response is a 500. */
+  /** NaN if the host's clock fails: no decision is possible, so the response is a 500. */
   function readClock(): number {
     try {
       const now: unknown = clock()
@@ -132,10 +131,9 @@ export function createProtocol(
   }
 }
 
-/** A request on its way through the protocol. */
 interface Call extends RequestHead {
   readonly request: ApiRequest
-  /** ms since the epoch: read once, and used for the whole response. */
+  /** ms since the epoch, read once for the whole response */
   readonly now: number
 }
 
@@ -154,7 +152,7 @@ function refused(thrown: unknown): Admission {
   return { ...UNCOUNTED, failure: toApiError(thrown) }
 }
 
-/** The whole text is built only when `body` is read. */
+/** Defers building the whole text until `body` is read. */
 function inPieces(response: Omit<ApiResponse, 'body'>, content: Content): ApiResponse {
   return {
     ...response,

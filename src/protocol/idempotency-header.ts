@@ -2,10 +2,9 @@ import { invalidRequest } from '../errors.js'
 import type { ApiRequest } from './api-request.js'
 
 /**
- * The key of `Idempotency-Key`: a String of Structured Fields (RFC 9651 §3.3.3), as
- * draft-ietf-httpapi-idempotency-key-header-07 §2.1 has it, or the same characters without quotes,
- * as many clients send it.
- *
+ * Reads `Idempotency-Key`: a String of Structured Fields (RFC 9651 §3.3.3,
+ * draft-ietf-httpapi-idempotency-key-header-07 §2.1), or the same characters without quotes, as
+ * many clients send it.
  * @throws ApiError `invalid_request` naming the rule
  */
 export function readIdempotencyKey(headers: ApiRequest['headers']): string {
@@ -24,7 +23,7 @@ export function readIdempotencyKey(headers: ApiRequest['headers']): string {
 
 const LONGEST = 255
 
-/** What RFC 9110 §5.6.2 allows in a token, and the two more that RFC 9651 §3.3.4 does. */
+/** A token of RFC 9110 §5.6.2, and the two more characters of RFC 9651 §3.3.4. */
 const TOKEN = /^[\w!#$%&'*+.^`|~:/-]+$/
 const STRING = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 

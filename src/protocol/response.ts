@@ -10,29 +10,29 @@ import type { Operation } from '../pets/specification.js'
 import type { PetFilter } from '../ports.js'
 import type { Admission } from './authenticate-and-count.js'
 
-/** A result or an error as it goes over the wire, without the headers that all responses carry. */
+/** A result or an error, without the headers that all responses carry. */
 export interface Representation {
   readonly status: number
   readonly content?: Content
   readonly headers?: Headers | undefined
 }
 
-/** JSON text, with its length in UTF-8 bytes. */
+/** JSON text and its length in UTF-8 bytes. */
 export interface Content {
   readonly text: string
   readonly bytes: number
-  /** The same text in pieces, if it is long. */
+  /** The same text in pieces, if long. */
   readonly pieces?: () => Iterable<string>
 }
 
 export function petRepresentation(status: 200 | 201, pet: Pet, headers?: Headers): Representation {
   const text = petToJson(pet)
-  // Only the name can hold anything but ASCII.
+  // Only the name can contain non-ASCII characters.
   const content = isPlain(pet.name) ? { text, bytes: text.length } : measured(text)
   return { status, content, headers }
 }
 
-/** Storages may return the same frozen page again: it cannot change, so its text is kept. */
+/** Texts of frozen pages, which storages may return again. */
 const keptPages = new WeakMap<readonly Pet[], Representation>()
 
 export function pageRepresentation(page: readonly Pet[]): Representation {
@@ -43,7 +43,7 @@ export function pageRepresentation(page: readonly Pet[]): Representation {
   return written
 }
 
-/** Anything thrown, as the Error body of spec §2. */
+/** Renders anything thrown as the Error body of spec §2. */
 export function errorRepresentation(thrown: unknown): Representation {
   const { code, message, status, headers } = toApiError(thrown)
   return { status, content: measured(JSON.stringify({ code, message, status })), headers }
@@ -59,7 +59,7 @@ function pageContent(page: readonly Pet[]): Content {
   return measured(`[${page.map(petToJson).join(',')}]`)
 }
 
-/** Keeps the pets, not their text, which would pile up for slow clients. */
+/** Keeps the pets rather than their text, which would pile up for slow clients. */
 function longPageContent(pets: readonly Pet[]): Content {
   let bytes = 0
   for (const piece of pieces()) bytes += utf8Length(piece)
@@ -83,22 +83,21 @@ function measured(text: string): Content {
 
 export type Headers = Readonly<Record<string, string>>
 
-/** What the headers of one response depend on. */
 interface HeaderContext {
   /** ms since the epoch; NaN if the clock failed */
   readonly now: number
-  /** The length of the content; undefined without any. */
+  /** Length of the content; undefined if there is none. */
   readonly bytes: number | undefined
   readonly admission: Admission
   readonly operation: Operation | undefined
   /** Headers of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
   readonly mount: string | undefined
-  /** Whether a page of some origin asks: only then do the names of headers matter. */
+  /** True for requests with an `Origin`: only they need the names of exposed headers. */
   readonly hasOrigin: boolean
 }
 
-/** Versions of draft-ietf-httpapi-ratelimit-headers, which write the two fields alike. */
+/** Versions of draft-ietf-httpapi-ratelimit-headers; both write the two fields alike. */
 export const DRAFTS = ['draft-10', 'draft-11'] as const
 export type Draft = (typeof DRAFTS)[number]
 
@@ -131,14 +130,14 @@ export function responseHeaders(options: HeaderOptions) {
   ].join(', ')
 
   return {
-    /** RFC 8288: the address of the next page. */
+    /** Links the next page (RFC 8288). */
     next({ limit, status, after }: PetFilter, mount = ''): Headers {
       const filter = status === undefined ? '' : `&status=${status}`
       const query = `limit=${limit}${filter}&after=${after}`
       return { Link: `<${mount}${basePath}/pets?${query}>; rel="next"` }
     },
 
-    /** RFC 9110 §15.3.2: the address of what was created. */
+    /** Points to the new resource (RFC 9110 §15.3.2). */
     created(id: number, mount = ''): Headers {
       return { Location: `${mount}${basePath}/pets/${id}` }
     },
@@ -167,7 +166,7 @@ export function responseHeaders(options: HeaderOptions) {
         if (hasOrigin) headers['Access-Control-Expose-Headers'] = exposed
       }
       if (operation === 'getPet') {
-        // RFC 9745, RFC 8594 and RFC 5829: since when, until when, and the replacement.
+        // Start, end and replacement: RFC 9745, RFC 8594, RFC 5829.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
         if (sunset !== null) headers['Sunset'] = sunsetDate ??= new Date(sunset).toUTCString()
         headers['Link'] = mount === '' ? successor : successorAt(mount)
@@ -177,7 +176,7 @@ export function responseHeaders(options: HeaderOptions) {
   }
 }
 
-/** Both windows as policies (§3 of the draft), the reported one as limit (§4). */
+/** Both windows as policies, the reported one as limit (§3 and §4 of the draft). */
 function draftHeaders(
   { window, remaining, reset }: Decision,
   limits: Limits,
@@ -190,7 +189,7 @@ function draftHeaders(
   }
 }
 
-/** RFC 9110 §6.6.1, formatted once per second. Undefined when the clock is not a valid date. */
+/** Formats `Date` once per second (RFC 9110 §6.6.1). Undefined if the clock is out of range. */
 function createDateHeader(): (now: number) => string | undefined {
   let second = Number.NaN
   let text: string | undefined

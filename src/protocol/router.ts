@@ -1,13 +1,13 @@
 import { type ApiError, methodNotAllowed, notFound } from '../errors.js'
 
-/** An operation, or why there is none: 404 or 405. */
+/** An operation, or its failure: 404 or 405. */
 export type Route = OperationRoute | { readonly operation?: never; readonly failure: ApiError }
 
 export type OperationRoute =
   | { readonly operation: 'listPets' | 'createPet'; readonly failure?: never }
   | { readonly operation: 'getPet'; readonly petId: number; readonly failure?: never }
 
-/** The route table below a base path. Returns undefined for paths outside it. */
+/** Routes paths below a base path; undefined for paths outside it. */
 export function createRouter(
   basePath: string,
 ): (method: string, path: string) => Route | undefined {
@@ -28,7 +28,7 @@ export function createRouter(
     }
     if (!read) return { failure: methodNotAllowed(method, 'GET, HEAD') }
     const id = path.slice(items.length)
-    // NaN is treated as an unknown id.
+    // NaN is an unknown id.
     return { operation: 'getPet', petId: /^[1-9]\d*$/.test(id) ? Number(id) : Number.NaN }
   }
 }
@@ -42,7 +42,7 @@ function isBelow(basePath: string, path: string): boolean {
   )
 }
 
-/** RFC 3986 §6.2.2.2: percent-encoded unreserved characters mean the same as plain ones. */
+/** Decodes unreserved characters, which mean the same encoded or plain (RFC 3986 §6.2.2.2). */
 function decodeUnreserved(path: string): string {
   if (!path.includes('%')) return path
   return path.replace(/%[0-9A-Fa-f]{2}/g, encoded => {
