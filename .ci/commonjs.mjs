@@ -1,22 +1,23 @@
 // Builds dist/commonjs/bundle.cjs, the one copy of the code as CommonJS: for the command line, because Node starts it
-// without its loader of ES modules, and for `require` of `./client`, `./judge` and `./test-double`, as Jest calls it in a
-// project without ES modules. Every part is loaded when it is asked for.
+// without its loader of ES modules, and for `require`, as Jest calls it in a project without ES modules. Every part is
+// loaded when it is asked for.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { build } from 'esbuild'
 
 const FOLDER = 'dist/commonjs'
 const BUNDLE = join(FOLDER, 'bundle.cjs')
-const SUBPATHS = {
-  client: 'adapters/client/index',
-  judge: 'adapters/verdict/judge/index',
-  'test-double': 'adapters/test-double/index',
-}
-const COMMANDS = { actions: 'adapters/cli/actions' }
-const { version, engines } = JSON.parse(readFileSync('package.json', 'utf8'))
+const COMMANDS = { actions: './adapters/cli/actions.js' }
+const { version, engines, exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+/** The modules by the names of their files in `FOLDER`. */
+const SUBPATHS = Object.fromEntries(
+  Object.values(exports)
+    .filter(target => target.require)
+    .map(target => [basename(target.require, '.cjs'), target.default.replace('./dist/', './')]),
+)
 
 const parts = Object.entries({ ...SUBPATHS, ...COMMANDS }).map(
-  ([name, path]) => `exports['${name}'] = () => require('./${path}.js')`,
+  ([name, path]) => `exports['${name}'] = () => require('${path}')`,
 )
 const settings = {
   bundle: true,
@@ -61,7 +62,7 @@ await Promise.all([
 for (const name of Object.keys(COMMANDS)) writePart(`dist/adapters/cli/${name}.cjs`, name)
 for (const [name, entry] of Object.entries(SUBPATHS)) {
   writePart(join(FOLDER, `${name}.cjs`), name)
-  writeFileSync(join(FOLDER, `${name}.d.cts`), await declarations(`../${entry}.js`))
+  writeFileSync(join(FOLDER, `${name}.d.cts`), await declarations(entry.replace('./', '../')))
 }
 
 /** Summaries, exemplars, a push gateway and clusters, with the libraries that only they load. */

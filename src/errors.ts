@@ -1,3 +1,4 @@
+import { brand } from './lib/brand.js'
 import type { Decision } from './limits/windows-and-bans.js'
 
 /** Every `code` of an Error body with its status (spec §7). */
@@ -51,6 +52,7 @@ export class ApiError extends Error {
     this.retryAfter = options.retryAfter
   }
 }
+brand({ ApiError })
 
 export function invalidRequest(message: string): ApiError {
   return new ApiError('invalid_request', message)

@@ -1,4 +1,5 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/errors.js'
+import { brand } from '../../src/lib/brand.js'
 
 /** A 429 after the last retry, or a wait longer than `maxWaitMs`. */
 export class RateLimitError extends ApiError {
@@ -43,3 +44,11 @@ export class QueueFullError extends Error {
 export class ClosedError extends Error {
   override readonly name = 'ClosedError'
 }
+brand({
+  RateLimitError,
+  ApiKeyBannedError,
+  ConnectionError,
+  ContractError,
+  QueueFullError,
+  ClosedError,
+})

@@ -11,6 +11,8 @@ import {
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal, splitTarget } from './api-request.js'
 
+export { OptionError } from '../../src/lib/check-options.js'
+
 const FETCH_HANDLER_OPTIONS = {
   /**
    * Returns the caller's address, for counting requests without a valid key.

@@ -1,7 +1,10 @@
+import { brand } from '../../src/lib/brand.js'
+
 /** Why Redis or Valkey cannot be used: one line that names the fix, without any password. */
 export class RedisError extends Error {
   override readonly name = 'RedisError'
 }
+brand({ RedisError })
 
 /** Turns the failure of a command or connection into one line. */
 export function explain(error: unknown, address: string): RedisError {

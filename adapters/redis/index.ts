@@ -1,3 +1,4 @@
+export { OptionError } from '../../src/lib/check-options.js'
 export type { RedisClient } from './connect.js'
 export { RedisError } from './failures.js'
 export { type RedisOptions, redisRateLimitStore } from './open.js'

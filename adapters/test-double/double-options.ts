@@ -212,7 +212,7 @@ function readInitial(
 }
 
 function invalid(option: 'pets' | 'snapshot', problem: string): OptionError {
-  const expected = option === 'pets' ? 'animals without ids' : 'animals with ids, and the next id'
+  const { expected } = DOUBLE_OPTIONS[option]
   return new OptionError({ option, expected }, `Invalid \`${option}\`: ${problem}`)
 }
 

@@ -1,4 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+export { ApiError } from '../../src/errors.js'
+export { OptionError } from '../../src/lib/check-options.js'
 export type { Duration, Instant } from '../../src/lib/time.js'
 export type { Exchange } from '../verdict/log/exchange.js'
 export type { FaultKind } from '../verdict/log/fault-kinds.js'
@@ -23,7 +25,7 @@ export type { Ended, RunFailure, Tools, Work } from './explore/run.js'
 export type { Progress } from './explore/search.js'
 export type { ArmedFault, Fault } from './faults/fault.js'
 export type { ExchangeFilter } from './filter.js'
-export type { Step } from './recording/file.js'
+export { RecordingError, type Step } from './recording/file.js'
 export type { Recording } from './recording/record.js'
 export type { Difference } from './recording/replay-steps.js'
 export {

@@ -1,3 +1,4 @@
+import { brand } from '../../src/lib/brand.js'
 import { count } from '../../src/lib/count.js'
 import type * as z from '../../src/lib/zod.js'
 import type { CallSite } from './call-site.js'
@@ -34,6 +35,7 @@ export class VerdictError extends Error {
     this.report = report
   }
 }
+brand({ VerdictError })
 
 /**
  * The report for people.

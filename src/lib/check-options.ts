@@ -1,3 +1,4 @@
+import { brand } from './brand.js'
 import { nearestFirst } from './did-you-mean.js'
 
 /** The problem of an option, as data. */
@@ -28,6 +29,7 @@ export class OptionError extends TypeError implements OptionProblem {
     this.got = problem.got
   }
 }
+brand({ OptionError })
 
 /** @param name the option as users know it, such as `--port` */
 export function describeProblem(

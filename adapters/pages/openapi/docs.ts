@@ -10,6 +10,8 @@ import { DOCS_PAGE, DOCS_STYLE, NOT_INSTALLED_PAGE, startScript } from './docs-p
 import { OPENAPI_OPTIONS, type OpenApiOptions } from './document.js'
 import { openApiJson } from './openapi.js'
 
+export { OptionError } from '../../../src/lib/check-options.js'
+
 /** `baseUrl` follows the request, so that operations tried out reach this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 

@@ -1,3 +1,5 @@
+import { brand } from '../../../src/lib/brand.js'
+
 /** A problem with a database of the browser, in one line that begins with its name. */
 export class IndexedDbError extends Error {
   override readonly name = 'IndexedDbError'
@@ -8,6 +10,7 @@ export class IndexedDbError extends Error {
     this.database = database
   }
 }
+brand({ IndexedDbError })
 
 /** Turns what the browser throws into one line with the fix. */
 export function explain(error: unknown, database: string): unknown {

@@ -1,3 +1,4 @@
+export { OptionError } from '../../../src/lib/check-options.js'
 export { IndexedDbError } from './failures.js'
 export { type IndexedDbOptions, indexedDbRateLimitStore, indexedDbStorage } from './open.js'
 export type { IndexedDbRateLimitStore } from './rate-limits.js'

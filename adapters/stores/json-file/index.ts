@@ -1,3 +1,4 @@
+export { OptionError } from '../../../src/lib/check-options.js'
 export type { Disk } from '../kit/disk.js'
 export { JsonFileError } from './json-file-error.js'
 export { type JsonFileOptions, jsonFileStorage } from './open.js'

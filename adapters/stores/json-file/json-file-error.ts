@@ -1,3 +1,5 @@
+import { brand } from '../../../src/lib/brand.js'
+
 /** A problem with a file, in one line that begins with its path. */
 export class JsonFileError extends Error {
   override readonly name = 'JsonFileError'
@@ -8,3 +10,4 @@ export class JsonFileError extends Error {
     this.path = path
   }
 }
+brand({ JsonFileError })

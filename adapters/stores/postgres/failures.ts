@@ -1,7 +1,10 @@
+import { brand } from '../../../src/lib/brand.js'
+
 /** Why PostgreSQL cannot be used: one line that names the fix, without any password. */
 export class PostgresError extends Error {
   override readonly name = 'PostgresError'
 }
+brand({ PostgresError })
 
 /** For a server or a pool that leaves a call waiting. */
 export function noAnswer(timeoutMs: number): PostgresError {

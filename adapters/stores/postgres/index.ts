@@ -1,3 +1,4 @@
+export { OptionError } from '../../../src/lib/check-options.js'
 export type { RestoreOptions } from '../kit/pet-stream.js'
 export { PostgresError } from './failures.js'
 export { type PostgresOptions, postgresStorage } from './open.js'

@@ -1,3 +1,5 @@
+import { brand } from '../../../src/lib/brand.js'
+
 /** A problem with a database file, in one line that begins with its path. */
 export class SqliteError extends Error {
   override readonly name = 'SqliteError'
@@ -8,6 +10,7 @@ export class SqliteError extends Error {
     this.path = path
   }
 }
+brand({ SqliteError })
 
 /** Turns what SQLite throws into one line with the fix. */
 export function explain(error: unknown, path: string): unknown {

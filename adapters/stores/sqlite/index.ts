@@ -1,3 +1,4 @@
+export { OptionError } from '../../../src/lib/check-options.js'
 export type { RestoreOptions } from '../kit/pet-stream.js'
 export { SqliteError } from './failures.js'
 export { type SqliteOptions, sqliteStorage } from './open.js'

@@ -1,3 +1,4 @@
+import { brand } from '../../../src/lib/brand.js'
 import { isObject, isString } from '../../../src/lib/check-options.js'
 import { parseJson } from '../../../src/lib/json.js'
 import * as z from '../../../src/lib/zod.js'
@@ -129,6 +130,7 @@ export type Refusal = z.infer<typeof refusal>
 export class RecordingError extends Error {
   override readonly name = 'RecordingError'
 }
+brand({ RecordingError })
 
 /**
  * Reads a recording, checked.

@@ -1,3 +1,4 @@
+export { OptionError } from '../../../src/lib/check-options.js'
 export {
   type Finding,
   type Report,

@@ -1,0 +1,19 @@
+/**
+ * Lets `instanceof` hold for errors of every copy of the package: a process may load it with `import`, with `require`
+ * and in bundles, and each copy has classes of its own.
+ *
+ * @param errorClasses by the names under which they are exported
+ */
+export function brand(errorClasses: Readonly<Record<string, { readonly prototype: Error }>>): void {
+  for (const [name, errorClass] of Object.entries(errorClasses)) {
+    const mark = Symbol.for(`animal-adoption-store.${name}`)
+    Object.defineProperty(errorClass.prototype, mark, { value: true })
+    Object.defineProperty(errorClass, Symbol.hasInstance, {
+      value(this: unknown, error: unknown): boolean {
+        // A subclass of somebody else inherits this method.
+        if (this !== errorClass) return Function.prototype[Symbol.hasInstance].call(this, error)
+        return typeof error === 'object' && error !== null && mark in error
+      },
+    })
+  }
+}
