@@ -1,7 +1,9 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 
-/** A request target or URL as the path and the query of an `ApiRequest`, percent-encoding kept. */
+/**
+ * Splits a request target or URL into the path and query of an `ApiRequest`, still percent-encoded.
+ */
 export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' | 'hasQuery'> {
   const local = target.startsWith('/') ? target : withoutAuthority(target)
   const queryAt = local.indexOf('?')
@@ -9,27 +11,26 @@ export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' |
   return { path: local.slice(0, queryAt), query: local.slice(queryAt + 1), hasQuery: true }
 }
 
-/** RFC 9112 §3.2.2: a client of a proxy sends the whole URL, which means its path here. */
+/** Clients of a proxy send the whole URL, of which only the path matters here (RFC 9112 §3.2.2). */
 function withoutAuthority(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*/s, '')
 }
 
-/** RFC 9112 §3.2.2: the authority of a whole URL takes precedence over `Host`, so both must agree. */
+/** The authority of a whole URL overrides `Host`, so both must agree (RFC 9112 §3.2.2). */
 export function targetRefusal(target: string, host = ''): ApiError | undefined {
   const authority = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1]
   if (authority === undefined || authority.toLowerCase() === host.toLowerCase()) return undefined
   return invalidRequest('The URL in the request line must name the host of the Host header.')
 }
 
-/** RFC 9112 §3.2: anything but `host[:port]` gets 400. */
+/** Rejects anything but `host[:port]` with 400 (RFC 9112 §3.2). */
 export function hostRefusal(host: string): ApiError | undefined {
   if (host === '' || HOST.test(host)) return undefined
   return invalidRequest('The Host header must be a host name or an address, and optionally a port.')
 }
 
 /**
- * RFC 3986 §3.2.2, with a port up to 65535. Without the comma: it separates the values of a header
- * that was sent twice.
+ * RFC 3986 §3.2.2, with ports up to 65535. No comma: it separates the values of a repeated header.
  */
 const HOST =
   /^(?:(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+|\[[\da-f:.]+\])(?::(?:[0-5]?\d{0,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/i
@@ -37,15 +38,15 @@ const HOST =
 const NO_BYTES: Uint8Array = new Uint8Array()
 
 /**
- * Collects a body up to a limit, for every door, in one growing buffer: kept as they come, chunks of one byte
- * would cost hundreds of bytes each.
+ * Collects a body up to a limit in one growing buffer: a list of one-byte chunks would cost
+ * hundreds of bytes per byte.
  */
 export function collectBody(limit: number) {
   let buffer = NO_BYTES
   let length = 0
 
   return {
-    /** @returns whether the limit is reached; nothing is added from then on */
+    /** @returns true once the limit is reached, after which nothing is added */
     add(chunk: Uint8Array): boolean {
       if (length >= limit) return true
       if (length === 0) buffer = chunk
@@ -67,12 +68,12 @@ export function collectBody(limit: number) {
   }
 }
 
-/** The client is gone, or its stream failed. */
+/** The client disconnected, or its stream failed. */
 export function bodyEnded(): ApiError {
   return invalidRequest('The body ended early.')
 }
 
-/** A mistake of the app around the door. */
+/** A mistake of the surrounding app. */
 export function bodyAlreadyRead(): ApiError {
   const message = 'The body was already read; mount this handler before any body parser.'
   return new ApiError('internal_error', message)

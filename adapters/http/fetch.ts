@@ -25,7 +25,6 @@ export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTI
 /**
  * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it. It also takes what
  * `fetch` takes, so it is the `fetch` of clients in the same process.
- *
  * @throws OptionError naming the invalid option and its value
  */
 export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOptions) {
@@ -54,11 +53,11 @@ export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOption
 
 interface Caller {
   readonly isGone: () => boolean
-  /** Undefined where a body fails by itself once its caller is gone. */
+  /** Undefined if a body fails by itself once its caller has disconnected. */
   readonly signal: () => AbortSignal | undefined
 }
 
-/** @param info of `Deno.serve`, which warns of the use of `request.signal` */
+/** @param info from `Deno.serve`, which warns about `request.signal` */
 function callerOf(request: Request, info: unknown): Caller {
   const { completed } = (info ?? {}) as { readonly completed?: unknown }
   if (!(completed instanceof Promise)) {
@@ -71,7 +70,6 @@ function callerOf(request: Request, info: unknown): Caller {
   return { isGone: () => isGone, signal: () => undefined }
 }
 
-/** The answer as a fetch `Response`. */
 export function toResponse(answer: ApiResponse): Response {
   const { status, headers } = answer
   return new Response(contentOf(answer), { status, headers })
@@ -86,7 +84,7 @@ function contentOf({
   return pieces ? toStream(pieces()[Symbol.iterator]()) : body || null
 }
 
-/** Built as it is read, so that responses to slow clients do not pile up. */
+/** Produces pieces on demand, so that responses to slow clients do not pile up. */
 function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream({
@@ -96,7 +94,7 @@ function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
         else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
       }),
     cancel() {
-      // Not awaited: it may end only with the next piece.
+      // Not awaited, as it may end only with the next piece.
       void pieces.return?.()
     },
   })
@@ -104,10 +102,10 @@ function toStream(pieces: PieceIterator): ReadableStream<Uint8Array> {
 
 type PieceIterator = Iterator<string | Uint8Array> | AsyncIterator<string | Uint8Array>
 
-/** Bodies up to this many bytes are read at once. */
+/** Limit in bytes for bodies that are read at once. */
 const SMALL = 65_536
 
-/** Reads the body when the protocol asks for it. */
+/** Reads the body only when the protocol asks for it. */
 function bodyOf(
   request: Request,
   length: string | undefined,
@@ -115,9 +113,10 @@ function bodyOf(
   { signal }: Caller,
 ): ApiRequest['body'] {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined
-  // Declared too large: none of it is read.
+  // A body declared too large is not read at all.
   if (Number(length) > maxBodyBytes) return new Uint8Array()
-  // No server passes on more than was declared. Some runtimes copy a body into a stream to tell whether there is one.
+  // No server passes on more than was declared. `request.body` is avoided, as some runtimes copy it
+  // into a stream.
   if (Number(length) <= SMALL) return () => readAtOnce(request, signal())
   return request.body ? () => readInPieces(request, maxBodyBytes, signal()) : undefined
 }
@@ -135,7 +134,7 @@ function readAtOnce(request: Request, signal: AbortSignal | undefined): Promise<
   })
 }
 
-/** Cancels the body beyond the limit. */
+/** Cancels a body beyond the limit. */
 async function readInPieces(
   { body, bodyUsed }: Request,
   maxBodyBytes: number,
@@ -144,7 +143,7 @@ async function readInPieces(
   if (!body || bodyUsed || body.locked) throw bodyAlreadyRead()
   const collected = collectBody(maxBodyBytes + 1)
   const reader = body.getReader()
-  // Not every runtime fails the body of a request that was aborted.
+  // Some runtimes do not fail the body of an aborted request.
   const cancel = () => void reader.cancel().catch(() => {})
   signal?.addEventListener('abort', cancel)
   try {

@@ -18,10 +18,7 @@ import { addressKey, parserRefusal } from './request.js'
 import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'
 
 export const LISTEN_OPTIONS = {
-  /**
-   * 0 picks a free one.
-   * @default 4280
-   */
+  /** Port to listen on; 0 picks a free one. @default 4280 */
   port: withDefault(
     typed<number>({
       expected: 'an integer from 0 to 65535',
@@ -29,31 +26,22 @@ export const LISTEN_OPTIONS = {
     }),
     4280,
   ),
-  /**
-   * The address to bind.
-   * @default '127.0.0.1'
-   */
+  /** Address to bind. @default '127.0.0.1' */
   host: withDefault(
     typed<string>({ ...isText, expected: 'a host name or an address' }),
     '127.0.0.1',
   ),
   /**
-   * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
+   * Number of trusted proxies in front, which report the client in `X-Forwarded-For`.
    * @default 0
    */
   proxyHops: withDefault(isSize, 0),
-  /**
-   * Time limit for the headers of a request, in ms.
-   * @default 10_000
-   */
+  /** Time limit for the headers of a request, in ms. @default 10_000 */
   headersTimeout: withDefault(isTimeout, 10_000),
-  /**
-   * Time limit for the whole request, in ms.
-   * @default 30_000
-   */
+  /** Time limit for the whole request, in ms. @default 30_000 */
   requestTimeout: withDefault(isTimeout, 30_000),
   /**
-   * How long an idle connection is kept, in ms: longer than a proxy in front keeps it.
+   * Idle time after which a connection is closed, in ms: longer than that of a proxy in front.
    * @default 72_000
    */
   keepAliveTimeout: withDefault(isTimeout, 72_000),
@@ -61,26 +49,25 @@ export const LISTEN_OPTIONS = {
 export interface ListenOptions extends OptionsOf<typeof LISTEN_OPTIONS> {}
 
 export interface HttpServer extends AsyncDisposable {
-  /** The base address, such as `http://127.0.0.1:4280/v1`; loopback for a server on all addresses. */
+  /** Base address, such as `http://127.0.0.1:4280/v1`; loopback for a server on all addresses. */
   readonly url: string
-  /** The same without the path. */
+  /** Base address without the path. */
   readonly origin: string
   readonly port: number
   /**
-   * Accepts no new connections, finishes the requests in flight, and closes every socket. Clients
-   * that do not read their responses are cut off after twice `requestTimeout`. May be called again.
+   * Accepts no new connections, finishes requests in flight, and closes every socket. Clients that
+   * do not read their responses are cut off after twice `requestTimeout`. May be called again.
    */
   close(): Promise<void>
   /**
-   * The same for a server behind a proxy, which may have sent a request already: idle connections have
-   * `graceMs` for one more, whose response ends them.
+   * Closes a server behind a proxy: an idle connection gets `graceMs` for one more request, which
+   * the proxy may have sent already.
    */
   drain(graceMs: number): Promise<void>
 }
 
 /**
  * Serves a store, or anything around one, over HTTP/1.1.
- *
  * @throws OptionError naming the invalid option and its value
  */
 export async function listen(handler: ApiHandler, options?: ListenOptions): Promise<HttpServer> {
@@ -101,10 +88,10 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     keepAliveTimeout,
     connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     joinDuplicateHeaders: true,
-    // Node would answer a request without Host by itself, and not with an Error body.
+    // Node's own answer to a missing Host is not an Error body.
     requireHostHeader: false,
   })
-  // Node would close on a client that half-closes, and drop the responses it waits for.
+  // Otherwise Node closes when a client half-closes, and drops pending responses.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('connection', socket => {
     connections.set(socket, createHttpConnection(socket, handler.connect?.(), later))
@@ -112,15 +99,15 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   })
   server.on('request', (message, response) => onRequest(message, response, false))
   server.on('checkContinue', (message, response) => onRequest(message, response, true))
-  // Without a listener Node answers 417 to an expectation.
+  // Otherwise Node answers 417 to an expectation.
   server.on('checkExpectation', (message, response) => onRequest(message, response, false))
-  // Without a listener, CONNECT would get no answer.
+  // Otherwise CONNECT gets no answer.
   server.on('connect', (_message, socket) => {
     connections.get(socket as Socket)?.takeOver()
     refuse(new Error('CONNECT'), socket as Socket)
   })
   server.on('clientError', onClientError)
-  // A process that was suspended reads what has arrived before it judges a connection as idle.
+  // After a suspension, read what has arrived before treating a connection as idle.
   server.on('timeout', socket => {
     const { bytesRead } = socket
     setImmediate(() => socket.bytesRead === bytesRead && socket.destroy())
@@ -156,7 +143,7 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     else connections.get(socket)?.ifStillLate(() => refuse(error, socket))
   }
 
-  /** Also responds to what Node's parser cannot read, after the requests before it. */
+  /** Answers requests that Node's parser rejects, after the requests before them. */
   function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     const refusal = parserRefusal(error)
     const client = addressKey(socket.remoteAddress)
@@ -173,10 +160,9 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
 
   function drain(graceMs: number): Promise<void> {
     closing ??= new Promise(resolve => {
-      // Node's own `close` would destroy connections whose responses are not sent yet.
+      // Node's `close` would destroy connections with unsent responses.
       server.closeIdleConnections = () => {}
-      // A client that does not read its response would keep the server open. It gets as long as a
-      // request may take to arrive.
+      // A client that does not read its response would keep the server open.
       const patience = Math.min(2 * requestTimeout, LONGEST_TIMER)
       const deadline = setTimeout(destroyAll, patience)
       server.close(() => {
@@ -193,13 +179,13 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     return closing
   }
 
-  /** Also what Node no longer knows: on CONNECT, it forgets a connection. */
+  /** Includes sockets that Node forgets on CONNECT. */
   function destroyAll(): void {
     for (const socket of connections.keys()) socket.destroy()
   }
 }
 
-/** As it stands in a URL: nobody can open the address that means all of them. */
+/** The host of the URL: loopback in place of the unspecified address, which cannot be opened. */
 function hostOf(host: string, bound: string): string {
   const reachable = LOOPBACK_OF.get(bound) ?? host
   return reachable.includes(':') ? `[${reachable}]` : reachable

@@ -2,8 +2,8 @@ import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { toAnswer } from './pages.js'
 
 /**
- * Refuses requests whose `Host` is not loopback: a web page can reach this machine through a DNS name of its
- * own, but not with such a `Host`.
+ * Refuses requests whose `Host` is not loopback: a web page can point its own DNS name at this
+ * machine, but not send such a `Host`.
  */
 export function overLoopback(handler: ApiHandler): ApiHandler {
   return {
@@ -21,7 +21,7 @@ const STRANGER = {
   status: 403,
 }
 
-/** Whether a `Host` names this machine, with or without a port. */
+/** True for a loopback `Host`, with or without a port. */
 export function isLoopbackHost(host = ''): boolean {
   return LOOPBACK_HOST.test(host)
 }

@@ -17,7 +17,7 @@ import type { HttpConnection } from './sockets.js'
 
 export const NODE_HANDLER_OPTIONS = {
   /**
-   * How many proxies in front are trusted to report the client in `X-Forwarded-For`.
+   * Number of trusted proxies in front, which report the client in `X-Forwarded-For`.
    * @default 0
    */
   proxyHops: withDefault(isSize, 0),
@@ -26,8 +26,7 @@ export interface NodeHandlerOptions extends OptionsOf<typeof NODE_HANDLER_OPTION
 
 /**
  * Serves a store, or a wrapper around one, in an app with its own server: `http.createServer`,
- * Express, Connect, Fastify. With `next`, paths that it does not serve are passed on.
- *
+ * Express, Connect, Fastify. With `next`, it passes on paths outside the API.
  * @throws OptionError naming the invalid option and its value
  */
 export function toNodeHandler(handler: ApiHandler, options?: NodeHandlerOptions) {
@@ -40,28 +39,28 @@ export function toNodeHandler(handler: ApiHandler, options?: NodeHandlerOptions)
 
 type Next = (error?: unknown) => void
 
-/** What subscribers of the diagnostics channel `animal-adoption-store.exchange` receive. */
+/** Message on the diagnostics channel `animal-adoption-store.exchange`. */
 export interface ExchangeMessage {
-  /** As it arrived, with its credentials: pass none of them on. */
+  /** The request as it arrived, with its credentials: pass none of them on. */
   readonly request: ApiRequest
-  /** `about` names the operation and the id of the key. */
+  /** The response, whose `about` names the operation and the key id. */
   readonly response: ApiResponse
-  /** How long the response took to be decided, in ms; sending it is not included. */
+  /** Time in ms until the response was decided, without sending it. */
   readonly ms: number
 }
 
 const EXCHANGES = channel('animal-adoption-store.exchange')
 
-/** What is known beyond the message itself. */
+/** Context beyond the message itself. */
 interface Circumstances {
   readonly next?: Next | undefined
-  /** On our own server, where this code decides what is valid HTTP. */
+  /** Set on our own server, where this code decides what is valid HTTP. */
   readonly connection?: HttpConnection
-  /** Whether the client waits for `100 Continue` before it sends the body. */
+  /** True if the client waits for `100 Continue` before it sends the body. */
   readonly expecting?: boolean
 }
 
-/** The one translation between Node's messages and the protocol. */
+/** Translates between Node's messages and the protocol. */
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
     const { connection } = given
@@ -127,14 +126,14 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
   }
 }
 
-/** Express and Connect strip the mount path from the URL. */
+/** Finds the mount path, which Express and Connect strip from the URL. */
 function mountOf({ originalUrl = '' }: Mounted, url: string): string {
   return originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
 }
 
 type Mounted = IncomingMessage & { readonly originalUrl?: string }
 
-/** The handler broke its contract. */
+/** Handles a handler that broke its contract. */
 function fail(error: unknown, response: ServerResponse, { next }: Circumstances): void {
   if (next && !response.headersSent) next(error)
   else response.req.socket.destroy()
@@ -150,7 +149,7 @@ function send(
   if (outside && next) return void next()
   if (deliver) {
     deliver(response)
-    // Its response never ends by itself.
+    // Such a response never ends by itself.
     if (status === 0 || headers['Content-Type'] === 'text/event-stream') connection?.handOver()
     return
   }
@@ -165,12 +164,12 @@ function send(
   endInOnePiece(response, answer.body, encoding)
 }
 
-/** Node copies such text without inspecting each character. */
+/** True for text that Node copies without inspecting each character. */
 function isOneBytePerCharacter({ headers, body }: ApiResponse): boolean {
   return headers['Content-Length'] === String(body.length)
 }
 
-/** `end` with a text would pass the socket a second, empty piece, and both take a `writev`. */
+/** `end` with a text writes a second, empty piece, and both take a `writev`. */
 function endInOnePiece(response: ServerResponse, text: string, encoding: BufferEncoding): void {
   const { socket } = response
   if (!socket || text === '') return void response.end(text, encoding)
@@ -180,13 +179,13 @@ function endInOnePiece(response: ServerResponse, text: string, encoding: BufferE
   response.end()
 }
 
-/** Once the responses before it have left, so that a connection has one unfinished response in memory. */
+/** Waits for earlier responses, so that a connection has one unfinished response in memory. */
 function inTurn(response: ServerResponse, begin: () => void): void {
   if (response.socket) begin()
   else response.once('socket', begin)
 }
 
-/** Waits for a slow client, so that its response does not pile up in memory. */
+/** Follows the pace of slow clients, so that responses do not pile up in memory. */
 function sendParts(
   parts: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>,
   response: ServerResponse,

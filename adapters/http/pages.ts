@@ -2,18 +2,18 @@ import { type Awaitable, chain } from '../../src/lib/async.js'
 import { utf8Length } from '../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
 
-/** An answer outside the base path: the same for every caller, without key or quota. */
+/** A response outside the base path: equal for every caller, without key or quota. */
 export interface Page {
   /** @default 200 */
   readonly status?: number
   /** @default 'application/json' */
   readonly type?: string
   readonly text: string
-  /** Added to the usual ones, or in their place. */
+  /** Added to the default headers, or replacing them. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Also answers GET and HEAD at these paths. */
+/** Adds pages at these paths, for GET and HEAD. */
 export function withPages(
   handler: ApiHandler,
   pages: ReadonlyMap<string, (request: ApiRequest) => Awaitable<Page>>,
@@ -29,7 +29,7 @@ export function withPages(
   }
 }
 
-/** The page as an answer to this method. It is not cached unless its headers say so. */
+/** Converts a page to the answer for a method, uncached unless its headers say otherwise. */
 export function toAnswer(method: string, page: Page): ApiResponse {
   const { status = 200, type = 'application/json', text, headers } = page
   const content =
@@ -48,10 +48,10 @@ export function toAnswer(method: string, page: Page): ApiResponse {
   }
 }
 
-/** Headers of what no page of another origin may even load. */
+/** Keeps pages of other origins from loading a resource. */
 export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }
 
-/** 304 to a client that has it already (RFC 9110 §13.1.2). */
+/** Answers 304 if the client has the page already (RFC 9110 §13.1.2). */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   const tag = page.headers?.['ETag']
   const known = headers['if-none-match']?.split(',').map(one => one.trim())
@@ -60,13 +60,13 @@ function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
 }
 
 interface Sources {
-  /** More than the style sheets of this server. */
+  /** Additional sources of styles. */
   readonly style?: string
-  /** Other origins that the page may send requests to. */
+  /** Other origins to which the page may send requests. */
   readonly connect?: readonly string[]
 }
 
-/** A page loads and runs only files of this server, and nobody embeds it or sends its forms. */
+/** Restricts a page to files of this server; nobody may embed it, and its forms go nowhere. */
 export function contentSecurityPolicy({ style, connect = [] }: Sources = {}): string {
   return [
     "default-src 'none'",

@@ -5,15 +5,15 @@ import type { ApiRequest } from '../../src/protocol/api-request.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './api-request.js'
 
 interface BodyOptions {
-  /** The client waits for its `100 Continue`. */
+  /** Response with which to send `100 Continue`, if the client waits for it. */
   readonly expecting: ServerResponse | undefined
-  /** Nobody else reads the body, so it can be read before it is asked for. */
+  /** True if nobody else reads the body, so that it can be read early. */
   readonly isOurs: boolean
 }
 
 /**
- * The body if all of it has arrived and is ours, otherwise a function that reads it: up to one byte above
- * the limit, as Node discards the rest.
+ * Returns the body if it has arrived and is ours, otherwise a function that reads it, up to one
+ * byte above the limit: Node discards the rest.
  */
 export function bodyOf(
   message: IncomingMessage,
@@ -31,13 +31,13 @@ export function bodyOf(
   let failure: ApiError | undefined
   // The body may fail before it is read.
   message.on('error', error => fail(error instanceof ApiError ? error : bodyEnded()))
-  // Declared too large: none of it is read.
+  // A body declared too large is not read at all.
   if (Number(length) > maxBodyBytes) return new Uint8Array()
   return () =>
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)
       if (message.readableEnded) return reject(bodyAlreadyRead())
-      // The client left before its turn: no event follows.
+      // The client has disconnected already: no event follows.
       if (message.destroyed) return reject(bodyEnded())
       fail = reject
       const body = collectBody(maxBodyBytes + 1)
@@ -58,7 +58,7 @@ function readNow(message: IncomingMessage, maxBodyBytes: number): Uint8Array {
   return body.bytes()
 }
 
-/** Why Node's parser gave up, for the response; undefined when the client is gone. */
+/** Translates an error of Node's parser; undefined if the client is gone. */
 export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undefined {
   if (code === 'ECONNRESET' || code === 'EPIPE') return undefined
   if (code === 'HPE_HEADER_OVERFLOW') return refusal(431, 'The header fields are too large.')
@@ -68,11 +68,11 @@ export function parserRefusal({ code }: NodeJS.ErrnoException): ApiError | undef
   return refusal(400, NOT_HTTP)
 }
 
-/** What Node's parser accepts, and RFC 9112 §3.2 or this server does not. */
+/** Rejects messages that Node's parser accepts, but RFC 9112 §3.2 or this server does not. */
 export function messageRefusal({ headers, httpVersion }: IncomingMessage): ApiError | undefined {
   const { host, 'transfer-encoding': coding } = headers
   if (!httpVersion.startsWith('1.')) return refusal(505, NOT_HTTP_1)
-  // RFC 9112 §6.1: a server in between may have framed such a message otherwise.
+  // An intermediary may have framed such a message differently (RFC 9112 §6.1).
   if (coding && httpVersion === '1.0') return refusal(400, NOT_HTTP)
   if (coding && !/^(.+,\s*)?chunked$/i.test(coding)) return refusal(400, NOT_HTTP)
   if (coding && coding.length > 7) return refusal(501, 'The Transfer-Encoding must be chunked.')
@@ -88,7 +88,7 @@ function refusal(status: number, message: string): ApiError {
   return new ApiError('invalid_request', message, { status })
 }
 
-/** What the outermost trusted proxy added to `X-Forwarded-For`; undefined if that is no address. */
+/** Address that the outermost trusted proxy added to `X-Forwarded-For`; undefined if invalid. */
 export function reportedAddress({ headers }: IncomingMessage, proxyHops: number) {
   const entry =
     String(headers['x-forwarded-for'] ?? '')
@@ -97,7 +97,7 @@ export function reportedAddress({ headers }: IncomingMessage, proxyHops: number)
   return addressIn(entry.trim())
 }
 
-/** Anything else is ignored; it would otherwise fill the table of callers. */
+/** Ignores anything else, which could fill the table of callers. */
 function addressIn(entry: string): string | undefined {
   const [, v6, v4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(entry) ?? []
   const address = v6 ?? v4 ?? entry
@@ -105,8 +105,8 @@ function addressIn(entry: string): string | undefined {
 }
 
 /**
- * By what callers are counted: their IPv4 address, or the /64 of IPv6 that each is given, its first
- * four groups. The loopback address stands for itself: others of its /64 are not this machine.
+ * Partition of a caller: its IPv4 address, or the /64 assigned to an IPv6 client, its first four
+ * groups. Loopback stands for itself, as the rest of its /64 is elsewhere.
  */
 export function addressKey(address: string | undefined): string | undefined {
   if (!address?.includes(':') || address === '::1') return address
@@ -114,7 +114,7 @@ export function addressKey(address: string | undefined): string | undefined {
   if (mapped) return mapped
   const [plain = ''] = address.split('%')
   if (!isIPv6(plain)) return address
-  // In its canonical form, without leading zeros and dotted numbers.
+  // The URL parser normalizes leading zeros and dotted numbers.
   const [head = [], tail = []] = new URL(`http://[${plain}]`).hostname
     .slice(1, -1)
     .split('::')

@@ -4,21 +4,21 @@ import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/errors.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api-request.js'
 
-/** What a socket of our own server does in addition to Node. */
+/** Behaviour that a socket of our own server adds to Node's. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>
 
-/** How long a client that half-closed its connection is sure to be waited for, in ms. */
+/** Minimum wait for a half-closed client, in ms. */
 const HALF_CLOSED = 250
 
-/** How long incoming data is read and discarded before a socket is destroyed, in ms. */
+/** Time in ms for discarding incoming data before a socket is destroyed. */
 const LINGER = 1_000
 
-/** Runs a task once all that has arrived on any connection is parsed. */
+/** Runs a task once everything that has arrived on any connection is parsed. */
 export type Later = (task: () => void) => void
 
 /**
- * All tasks of a turn of the event loop run in one go, each in the async context that it was given
- * in, where tracing looks for its request. An immediate for each would take 4 to 7 % more CPU time.
+ * Runs all tasks of a turn of the event loop in one go, each in its own async context, which
+ * tracing needs. One immediate per task would take 4 to 7 % more CPU time.
  */
 export function createLater(): Later {
   let waiting: (() => void)[] = []
@@ -47,19 +47,19 @@ export function createHttpConnection(
   let handedOver = false
   let pipelined = false
   let deferred: (() => void) | undefined
-  // Node calls this after an answer that says `Connection: close`, and would destroy the socket.
+  // After `Connection: close`, Node calls this and would destroy the socket.
   socket.destroySoon = end
   if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
 
   return {
-    /** The connection as the handler tracks it. */
+    /** The connection as tracked by the handler. */
     tracked,
-    /** Keeps the socket working for the responses before a CONNECT, which has just arrived. */
+    /** Keeps the socket working for the responses before a CONNECT. */
     takeOver: keepForConnect(socket),
-    /** @returns false when the connection is ending, so that the request is to be ignored */
+    /** @returns false if the connection is ending and ignores the request */
     begin(response: ServerResponse): boolean {
       const before = last
-      // The request before is no longer the last, and has arrived in full.
+      // The previous request has arrived in full.
       last = response
       serveDeferred()
       if (ending || before?.shouldKeepAlive === false) {
@@ -70,32 +70,32 @@ export function createHttpConnection(
       return true
     },
     /**
-     * Serves the request that has just begun once all that has arrived is parsed, on every connection:
-     * the rest of its chunk is usually the body, and on closing may be further requests. Requests
-     * that arrive together are served side by side, which is faster than one at a time.
+     * Serves a new request once everything that has arrived is parsed, on every connection: usually
+     * its body, and on closing perhaps further requests. Requests that arrive together are served
+     * side by side, which is faster than one at a time.
      */
     defer(serve: () => void): void {
       deferred = serve
       later(serveDeferred)
     },
-    /** Calls back for a request that is late, unless the rest of it has arrived and was not read yet. */
+    /** Runs `act` for a late request, unless the rest has arrived unread. */
     ifStillLate(act: () => void): void {
       const [before, wasComplete] = [last, last?.req.complete]
       setImmediate(() => {
         if (last === before && last?.req.complete === wasComplete) act()
       })
     },
-    /** Whether the last request came before the response to the one ahead of it was sent. */
+    /** True if the last request was sent before the previous response. */
     isPipelined: () => pipelined,
     isGone: watchEnd(socket),
-    /** Whether the server is closing and no request came after the one that this answers. */
+    /** True on closing, if no request followed that of this response. */
     isLast: (response: ServerResponse) => closing && response === last,
-    /** The last response never ends: nothing here waits for it, or for those behind it. */
+    /** Stops waiting for the last response, which never ends, and for those behind it. */
     handOver(): void {
       handedOver = true
       if (closing && !ending) socket.destroy()
     },
-    /** From now on, the last response ends the connection. */
+    /** Lets the last response end the connection. */
     endWithResponse(): void {
       closing = true
     },
@@ -103,8 +103,8 @@ export function createHttpConnection(
       whenIdle(() => ending || socket.destroy())
     },
     /**
-     * Ends the connection because of bytes that could not be read. If they belong to a body, that
-     * body fails; otherwise they get a response of their own, after all earlier ones.
+     * Ends the connection after unreadable bytes. Within a body they fail that body; otherwise they
+     * get their own response, after all earlier ones.
      */
     refuse(refusal: ApiError | undefined, answer: () => Promise<ApiResponse>): void {
       // Data that keeps arriving fails again.
@@ -142,7 +142,9 @@ export function createHttpConnection(
   }
 }
 
-/** RFC 9112 §9.6: destroyed while the client sends, a socket can lose the answer with a reset. */
+/**
+ * Reads on for a while: destroying a socket during a request can lose the answer (RFC 9112 §9.6).
+ */
 function endGently(socket: Socket): void {
   if (socket.writableEnded || socket.destroyed) return
   socket.end(() => {
@@ -153,11 +155,11 @@ function endGently(socket: Socket): void {
 }
 
 /**
- * On CONNECT, Node stops managing the socket. Responses that are still being sent must learn when it
- * has room again, and a reset by the client must not become an uncaught error.
+ * Takes over from Node, which stops managing the socket on CONNECT: pending responses still need
+ * its drain events, and a reset must not become an uncaught error.
  */
 function keepForConnect(socket: Socket): () => void {
-  // Node's own, which passes it on to the response whose turn it is.
+  // Node's listener, which passes the event on to the current response.
   const drains = socket.listeners('drain') as (() => void)[]
   return () => {
     for (const drain of drains) socket.on('drain', drain)
@@ -165,7 +167,7 @@ function keepForConnect(socket: Socket): () => void {
   }
 }
 
-/** Whether the client has hung up, as far as one can tell: a half-closed connection looks the same. */
+/** True if the client seems to have disconnected; a half-closed connection looks the same. */
 function watchEnd(socket: Socket): () => boolean {
   let endedAt = Number.POSITIVE_INFINITY
   socket.once('end', () => {
@@ -174,12 +176,12 @@ function watchEnd(socket: Socket): () => boolean {
   return () => socket.destroyed || performance.now() - endedAt > HALF_CLOSED
 }
 
-/** Not by `closed`, which Deno does not have. */
+/** Avoids `closed`, which Deno lacks. */
 function isPending(response: ServerResponse | undefined): boolean {
   return response !== undefined && !response.destroyed
 }
 
-/** When Node could not read a request, there is a socket but no response. */
+/** Answers a request that Node could not read, for which it makes no response object. */
 function writeWithoutResponse(socket: Socket, { status, headers, body }: ApiResponse): void {
   const fields = Object.entries({ ...headers, Connection: 'close' })
   const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')

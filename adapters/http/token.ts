@@ -1,21 +1,20 @@
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 
-/** What opens the console and the control tree: at least 16 letters, digits, - and _. */
+/** The token for the console and the control tree: at least 16 letters, digits, - and _. */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]{16,}$/.test(value)
 }
 
 /**
- * Whether a request shows the token: as a bearer, or in its address.
- *
- * @param inAddress what stands in its place there
+ * True if a request carries the token as a bearer, or in its address.
+ * @param inAddress the part of the address in place of the token
  */
 export function hasToken({ headers }: ApiRequest, token: string, inAddress = ''): boolean {
   const bearer = (headers['authorization'] ?? '').replace(/^bearer +/i, '')
   return [inAddress, bearer].some(given => isSame(given, token))
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 function isSame(given: string, token: string): boolean {
   let difference = given.length ^ token.length
   for (let at = 0; at < token.length; at++)

@@ -1,29 +1,26 @@
 import { REDACTED } from './redact.js'
 
-/** A request without credentials. */
 export interface PlainRequest {
   readonly method: string
-  /** Path and query as sent. */
+  /** Path and query, as sent. */
   readonly target: string
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | string
 }
 
-/** What the command does besides sending the request. */
 export interface CurlStyle {
-  /** `-sS` prints the response body, `-i` its headers as well. */
+  /** `-sS` prints the response body, `-i` also its headers. */
   readonly print: '-sS' | '-i'
   readonly separator: string
-  /** Leaves the headers that curl adds by itself. */
+  /** True keeps the headers that curl adds by itself. */
   readonly isLoose?: boolean
 }
 
 /**
- * A command for bash that sends the same request, byte for byte. The key is in
- * `$ADOPTION_STORE_API_KEY`; a body that no argument can hold (with a NUL, or beyond 100 kB), in the
- * file `body`.
- *
+ * Writes a bash command that sends the same request, byte for byte. The key is in
+ * `$ADOPTION_STORE_API_KEY`; a body that no argument can hold (with a NUL, or beyond 100 kB) is in
+ * the file `body`.
  * @param origin where to send it
  */
 export function curlOf(
@@ -43,7 +40,7 @@ export function curlOf(
   ].join(separator)
 }
 
-/** Whether curl has to frame a body, even if it is empty. With `-I`, it sends any Content-Length. */
+/** True if curl has to frame a body, even an empty one. With `-I`, it sends any Content-Length. */
 function isFramed(method: string, headers: PlainRequest['headers']): boolean {
   if (headers['transfer-encoding'] !== undefined) return true
   return headers['content-length'] !== undefined && method !== 'HEAD'
@@ -52,12 +49,12 @@ function isFramed(method: string, headers: PlainRequest['headers']): boolean {
 function methodOptions(method: string, hasBody: boolean): readonly string[] {
   if (method === 'HEAD' && !hasBody) return ['-I']
   const option = `-X ${/^[A-Z]+$/.test(method) ? method : quoted(bytesOf(method))}`
-  // Only `-I` tells curl that no body will come, and it rules out sending one: curl has to give up.
+  // `-I` alone lets curl expect no body, but excludes sending one, so curl has to give up.
   if (method === 'HEAD') return [option, '-m 5']
   return method === 'GET' && !hasBody ? [] : [option]
 }
 
-/** Characters that curl sends as they are; with `-g` also brackets and braces. */
+/** Characters that curl sends unchanged; brackets and braces only with `-g`. */
 const PLAIN_TARGET = /^\/[\w.~!$&'()*+,;=:@%/?[\]{}-]*$/
 
 function targetOptions(origin: string, target: string): readonly string[] {
@@ -79,10 +76,10 @@ function headerOption(name: string, value: string, hasBody: boolean): readonly s
   return [`-H ${quoted(bytesOf(value === '' ? `${name};` : `${name}: ${value}`))}`]
 }
 
-/** From this size on, curl asks before it sends a body. */
+/** Size from which curl asks before it sends a body. */
 const LARGE_BODY = 1_024
 
-/** Keeps curl from adding headers that the request did not have. */
+/** Removes headers that curl would add. */
 function unsentHeaders(
   headers: PlainRequest['headers'],
   hasBody: boolean,
@@ -93,7 +90,7 @@ function unsentHeaders(
   return own.filter(name => headers[name] === undefined).map(name => `-H '${name}:'`)
 }
 
-/** Linux takes at most 128 KiB in one argument. */
+/** Linux limits an argument to 128 KiB. */
 const LONGEST_ARGUMENT = 100_000
 
 function bodyOption(body: Uint8Array): string {
@@ -101,7 +98,7 @@ function bodyOption(body: Uint8Array): string {
   return fits ? `--data-raw ${quoted(body)}` : '--data-binary @body'
 }
 
-/** Headers and targets go over the wire as Latin-1. */
+/** Headers and targets are Latin-1 on the wire. */
 function bytesOf(text: string): Uint8Array {
   if (/[^\0-\xff]/.test(text)) return new TextEncoder().encode(text)
   return Uint8Array.from(text, character => character.charCodeAt(0))
@@ -116,7 +113,7 @@ function quoted(bytes: Uint8Array): string {
   return `$'${[...bytes].map(inAnsiC).join('')}'`
 }
 
-/** Undefined for other bytes. A byte order mark stays, as it is part of the body. */
+/** Undefined for invalid UTF-8. Keeps a byte order mark, which is part of the body. */
 export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -125,7 +122,7 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Within `$'…'` of bash. */
+/** Escapes for `$'…'` of bash. */
 function inAnsiC(byte: number): string {
   if (byte === 0x0a) return '\\n'
   const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c

@@ -1,7 +1,7 @@
 import { type PlainRequest, utf8Text } from './copy-as-curl.js'
 import { REDACTED } from './redact.js'
 
-/** JavaScript that sends the same request with `fetch`. The key is in `ADOPTION_STORE_API_KEY`. */
+/** Writes JavaScript that sends the same request. The key is in `ADOPTION_STORE_API_KEY`. */
 export function fetchCodeOf(
   { method, target, headers, body }: PlainRequest,
   origin: string,
@@ -25,7 +25,7 @@ export function fetchCodeOf(
   ].join('\n')
 }
 
-/** `fetch` writes these itself, from the address and the body. */
+/** Headers that `fetch` derives from the address and the body. */
 const OWN_HEADERS = ['host', 'content-length', 'connection', 'transfer-encoding', 'expect']
 
 function headerLine([name, value]: [string, string]): string {
@@ -42,7 +42,7 @@ function bodyInJavaScript(body: Uint8Array | string): string {
   return text === undefined ? `Uint8Array.of(${[...body].join(', ')})` : inJavaScript(text)
 }
 
-/** Characters that hide or reorder others on a screen are written as escapes. */
+/** Escapes characters that hide or reorder others on a screen. */
 function inJavaScript(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   const escaped = inner.replace(

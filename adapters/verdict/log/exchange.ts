@@ -19,44 +19,46 @@ import {
 const headers = z.readonly(z.record(z.string(), z.string()))
 
 export const exchangeSchema = z.object({
-  /** 1, 2, 3 … in the order of arrival. */
+  /** 1, 2, 3 … in order of arrival. */
   n: z.int().check(z.minimum(1)),
   at: instant,
-  /** Null while there is no response, and when there never was one. */
+  /** Null without a response, so far or at all. */
   answeredAt: z.nullable(instant),
-  /** The id of the API key, never the key; null without a valid one. */
+  /** Id of the API key; null without a valid one. */
   keyId: z.nullable(z.string()),
   operation: z.nullable(z.custom<Operation>(isString.accepts)),
   method: z.string(),
   path: z.string(),
-  /** The parameters that the specification knows, as sent. */
+  /** Known query parameters, as sent. */
   query: z.string(),
-  /** Path and query as sent; parameters that the specification does not know have no value. */
+  /** Path and query as sent, without the values of unknown parameters. */
   url: z.string(),
   status: z.nullable(z.int()),
-  /** That of the Error body. */
+  /** `code` of the Error body. */
   code: z.nullable(z.custom<ErrorCode>(isString.accepts)),
   requestHeaders: headers,
   headers,
   /** Null for an empty body. */
   requestBody: z.nullable(z.string()),
   body: z.nullable(z.string()),
-  /** Equal for equal requests: a hash of method, path, query and body. */
+  /** Hash of method, path, query and body, equal for equal requests. */
   requestDigest: z.string(),
-  /** Names of query parameters and body fields that the specification does not know. */
+  /** Unknown query parameters and body fields, by name. */
   unknown: z.readonly(z.array(z.string())),
-  /** The fault that was injected. */
+  /** The injected fault. */
   fault: z.nullable(z.custom<FaultKind>(isString.accepts)),
-  /** The `Location` of the animal that was stored, where a fault sent an error in place of the 201. */
+  /** `Location` of the stored animal, if a fault replaced the 201 with an error. */
   storedAt: z.optional(z.string()),
   ...SENDER,
 })
 
-/** One request and its response. Times are the double's, in ms. Credentials are `REDACTED`. */
+/**
+ * A request and its response. Times are in ms by the double's clock; credentials are `REDACTED`.
+ */
 export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
-  /** The stack of the call that sent it. Not enumerable: exchanges are the same with and without it. */
+  /** Stack of the call that sent the request. Not enumerable, so that it affects no comparison. */
   readonly stack?: Error | undefined
-  /** How far real time was ahead of the clock, in ms, where it counts. Not enumerable either. */
+  /** Lead of real time over the clock, in ms. Not enumerable either. */
   readonly lag?: Lag | undefined
 }
 
@@ -65,25 +67,22 @@ export interface Lag {
   readonly answeredAt: number
 }
 
-/** An exchange as it was, credentials included. It never leaves the process. */
+/** An exchange with its credentials, which never leaves the process. */
 export interface Recorded extends Captured, SenderSeen {
   request: ReadRequest
   readonly n: number
   readonly at: number
   readonly lag: number
   readonly operation: Operation | undefined
-  /** The id of the key. */
   readonly keyId: string | undefined
   fault: FaultKind | null
-  /** Undefined while there is none, and when there never was one. */
+  /** Undefined without an answer, so far or at all. */
   answer: { readonly at: number; readonly lag: number; readonly response: ApiResponse } | undefined
 }
 
 /**
- * As much as it takes to judge a client: without path and query, with few request
- * headers, and of the bodies only that of a refusal.
- *
- * @param pagination whether the store knows the parameter `after`
+ * Keeps what judging a client needs: few request headers, the bodies of refusals, no path or query.
+ * @param pagination true if the store knows the parameter `after`
  */
 export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, operation, answer } = recorded
@@ -93,15 +92,15 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const ofOperation = operation === 'listPets' ? known : []
   const unknown = operation ? unknownNames(operation, request, ofOperation) : []
   const storedAt = answer?.response.about?.storedAt
-  // Most requests are for this path, in which there is nothing to redact.
+  // Most requests have this path, which contains nothing to redact.
   const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
   const { status = null, body = '' } = answer?.response ?? {}
   const sent = textOf(request.body)
-  // A refusal says why.
+  // A refusal gives its reason.
   const refusal = status !== null && status >= 400 && status !== 429 ? body : null
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
   const redact = isInnocent ? asItIs : redactorOf(recorded, 'shown')
-  // In the order in which the schema of a snapshot writes them.
+  // In the order of the snapshot schema.
   const outline: Exchange = {
     n: recorded.n,
     at: recorded.at,
@@ -120,7 +119,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
     headers: answer?.response.headers ?? {},
-    // For an integer that may have been rounded.
+    // Shows an integer that may have been rounded.
     requestBody: operation === 'createPet' && mayRound(sent) ? redact(sent) : null,
     body: refusal === null ? null : redact(refusal),
     requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
@@ -141,14 +140,14 @@ function asItIs(text: string): string {
   return text
 }
 
-/** @param pagination whether the store knows the parameter `after` */
+/** @param pagination true if the store knows the parameter `after` */
 export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, answer } = recorded
   const redact = redactorOf(recorded, 'shown')
   const outline = outlineOf(recorded, pagination)
   return Object.assign(outline, {
     path: redact(request.path),
-    // A key may hold what divides a query.
+    // A key may contain the separators of a query.
     query: knownQuery(redact(request.query), parameters(pagination)),
     requestHeaders: redactedHeaders(request.headers, redact),
     headers: redactedValues(outline.headers, redact),
@@ -159,12 +158,12 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
 
 type Refusal = Pick<ApiResponse, 'status' | 'body'>
 
-/** The `code` of an Error body; null for any other body. */
+/** `code` of an Error body; null for any other body. */
 export function codeOf(response: ApiResponse): ErrorCode | null {
   return fieldOf(response, 'code') as ErrorCode | null
 }
 
-/** The `message` of an Error body; null for any other body. */
+/** `message` of an Error body; null for any other body. */
 export function messageOf(response: Refusal): string | null {
   return fieldOf(response, 'message')
 }
@@ -186,18 +185,17 @@ function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record
   return redacted
 }
 
-/** Where a request was sent; calls of a double's own `fetch` have no host. */
+/** Origin to which a request was sent; calls of a double's own `fetch` have no host. */
 export function originOf({ host }: ReadRequest['headers'], origin: string): string {
   return host === undefined || hostRefusal(host) ? origin : `http://${host}`
 }
 
-/** A body as text. */
 export function textOf(body: ReadRequest['body']): string {
   if (body === undefined || typeof body === 'string') return body ?? ''
   return body.length === 0 ? '' : new TextDecoder().decode(body)
 }
 
-/** Two FNV-1a hashes with different constants: 64 bits, synchronous in browsers too. */
+/** Joins two FNV-1a hashes: 64 bits, synchronous in browsers too. */
 export function hashOf(text: string): string {
   let [one, other] = [0x811c9dc5, 0x9e3779b9]
   for (let at = 0; at < text.length; at++) {
@@ -215,9 +213,8 @@ function parameters(pagination: boolean): readonly string[] {
 }
 
 /**
- * The query parameters and body fields that the store ignores, by name.
- *
- * @param known the parameters of the operation
+ * Lists the query parameters and body fields that the store ignores.
+ * @param known parameters of the operation
  */
 export function unknownNames(
   operation: Operation,
@@ -259,7 +256,7 @@ function fieldsOf(body: ReadRequest['body']): readonly string[] {
       ? Object.keys(value)
       : []
   } catch {
-    // The store answers 400 to that.
+    // The store answers 400 to such a body.
     return []
   }
 }

@@ -14,20 +14,20 @@ import {
 import { toJson } from '../../../src/lib/json.js'
 import { durationOf } from '../../../src/lib/time.js'
 
-/** What is known of a kind of fault besides its effect, which `inject-fault.ts` of the test double has. */
+/** Properties of a kind of fault. Its effect is in `inject-fault.ts` of the test double. */
 interface Kind {
-  /** What the console calls it. */
+  /** Name in the console. */
   readonly label: string
-  /** What an HTTP archive says about a response that it has affected. */
+  /** Comment in an HTTP archive on an affected response. */
   readonly comment: string
   readonly options: Declared
-  /** The fields of a form; the others can be left out. @default none */
+  /** Form fields; other options can be left out. @default none */
   readonly form?: readonly FormField[]
-  /** What the client does not receive as it was sent. @default nothing */
+  /** Part of the response that the client does not receive as sent. @default nothing */
   readonly loses?: 'body' | 'response'
-  /** Whether it changes anything about this response. @default always */
+  /** Returns true if the fault would change this response. @default always */
   readonly changes?: (response: Response) => boolean
-  /** What follows the kind and a colon in the text form. @default nothing */
+  /** Text after the kind and a colon. @default nothing */
   readonly text?: TextForm
 }
 
@@ -39,9 +39,9 @@ interface Response {
 export interface FormField {
   readonly name: string
   readonly label: string
-  /** Filled in at first; a field without it may stay empty. */
+  /** Initial value; a field without one may stay empty. */
   readonly value?: string
-  /** The values to choose from; without them, it is a number. */
+  /** Choices; a field without them is a number. */
   readonly choices?: readonly (readonly [value: string, label: string])[]
 }
 
@@ -49,15 +49,15 @@ interface TextForm {
   /** Completes the sentence "Expected … to be …". */
   readonly expected: string
   readonly examples: readonly string[]
-  /** @returns undefined for anything else. @throws OptionError */
+  /** @returns undefined for an invalid argument. @throws OptionError */
   readonly read: (argument: string) => object | undefined
-  /** The fields after the colon, and those that are left for JSON. */
+  /** Writes the fields after the colon, and returns those left for JSON. */
   readonly write: (fields: Fields) => readonly [text: string, others: Fields]
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Seconds: the least that the service sends with a 429 (spec §8 has every 429 carry Retry-After). */
+/** Smallest value that the service sends, in seconds (spec §8: every 429 has Retry-After). */
 const LEAST_RETRY_AFTER = 1
 
 const REAL = {
@@ -66,9 +66,9 @@ const REAL = {
 }
 const MS = { name: 'ms', label: 'Milliseconds', value: '1000' }
 
-/** Every kind of fault, declared once: a new one needs a row here and an effect in `test-double/faults/inject-fault.ts`. */
+/** Declares every kind of fault once; its effect is in `test-double/faults/inject-fault.ts`. */
 export const FAULT_KINDS = {
-  /** An error response. */
+  /** Sends an error response. */
   status: {
     label: 'Error status',
     comment: 'the error was injected',
@@ -79,16 +79,14 @@ export const FAULT_KINDS = {
         value => isCount.accepts(value) && Number(value) >= 400 && Number(value) <= 599,
       ),
       /**
-       * Whether the operation has run when it fails: with 'after', an animal is stored and the client
-       * gets an error.
-       *
+       * 'after' runs the operation before it fails: an animal is stored, but the client gets an
+       * error.
        * @default 'before'
        */
       when: optional(isOneOf(['before', 'after'])),
       /**
-       * Seconds; `{ date: seconds }` for the HTTP-date that far from now, negative for the past;
+       * Seconds; `{ date: seconds }` for an HTTP-date that far from now, negative for the past;
        * null for none.
-       *
        * @default null
        */
       retryAfter: optional(
@@ -97,16 +95,16 @@ export const FAULT_KINDS = {
           value => value === null || isSize.accepts(value) || isRetryDate(value),
         ),
       ),
-      /** Of the Error body. @default one that fits the status */
+      /** `code` of the Error body. @default one that fits the status */
       code: optional(isOneOf(Object.keys(ERROR_STATUS) as ErrorCode[])),
-      /** Instead of the Error body: text as it is, anything else as JSON. */
+      /** Replaces the Error body: text as it is, anything else as JSON. */
       body: optional(
         rule<string | object>(
           'a string, an object or an array of plain JSON data',
           value => typeof value === 'string' || (typeof value === 'object' && isJson(value)),
         ),
       ),
-      /** Added to the usual headers, or in their place. */
+      /** Added to the default headers, or replacing them. */
       headers: optional(
         rule<Readonly<Record<string, string>>>(
           'an object of header values, without Content-Length, Transfer-Encoding and Connection',
@@ -126,7 +124,7 @@ export const FAULT_KINDS = {
         ],
       },
     ],
-    // Those come before any other error.
+    // 401 and 429 precede any other error.
     changes: ({ status }) => status !== 401 && status !== 429,
     text: {
       expected: 'status:<400 to 599>, such as status:503 or status:503-after',
@@ -147,13 +145,13 @@ export const FAULT_KINDS = {
       },
     },
   },
-  /** Waits, then handles the request as usual. */
+  /** Waits, then handles the request. */
   delay: {
     label: 'Delay',
     comment: 'the response was held back',
     options: {
       ms: isSize,
-      /** Waits up to this many ms longer, as drawn from `seed`. @default 0 */
+      /** Maximum additional wait in ms, drawn from `seed`. @default 0 */
       jitter: optional(isSize),
       ...REAL,
     },
@@ -165,14 +163,14 @@ export const FAULT_KINDS = {
       write: ({ ms, ...others }) => [durationText(Number(ms)), others],
     },
   },
-  /** Sends the headers at once, and the body in pieces. */
+  /** Sends the headers at once and the body in pieces. */
   trickle: {
     label: 'Slow body',
     comment: 'the body was sent in pieces over time',
     options: {
-      /** How many bytes a piece has. */
+      /** Bytes per piece. */
       bytes: isCount,
-      /** How long each piece takes. */
+      /** Ms per piece. */
       ms: isSize,
       ...REAL,
     },
@@ -188,21 +186,21 @@ export const FAULT_KINDS = {
       write: ({ bytes, ms, ...others }) => [`${bytes}b/${durationText(Number(ms))}`, others],
     },
   },
-  /** Never a response, and the operation does not run. */
+  /** Never responds, nor runs the operation. */
   hang: {
     label: 'Never answer',
     comment: 'there was no response',
     options: {},
     loses: 'response',
   },
-  /** Runs the operation and cuts the connection, the worst case for a client. */
+  /** Runs the operation and cuts the connection. */
   reset: {
     label: 'Reset the connection',
     comment: 'the connection was cut and the response lost',
     options: {},
     loses: 'response',
   },
-  /** Runs the operation and cuts the connection after half of the body. */
+  /** Runs the operation and cuts the connection in the middle of the body. */
   truncate: {
     label: 'Cut the body off',
     comment: 'the connection was cut after half of the body',
@@ -210,7 +208,7 @@ export const FAULT_KINDS = {
     loses: 'body',
     changes: ({ length }) => length > 0,
   },
-  /** Runs the operation and sends half of the body as if it were all. */
+  /** Runs the operation and sends half of the body as if it were complete. */
   malformed: {
     label: 'Malformed JSON',
     comment: 'only half of the body was sent',
@@ -225,17 +223,15 @@ export type FaultKind = keyof typeof FAULT_KINDS
 
 export const KINDS = Object.keys(FAULT_KINDS) as readonly FaultKind[]
 
-/** The options of each kind. */
 export type FaultOptions = {
   readonly [K in FaultKind]: { readonly kind: K } & OptionsOf<(typeof FAULT_KINDS)[K]['options']>
 }[FaultKind]
 
-/** The declaration of a kind, for code that treats all kinds alike. */
+/** Returns a kind's declaration, for code that treats all kinds alike. */
 export function kindOf(kind: FaultKind): Kind {
   return FAULT_KINDS[kind]
 }
 
-/** Whether a fault of this kind changes anything about a response. */
 export function changes(kind: FaultKind, response: Response): boolean {
   return kindOf(kind).changes?.(response) ?? true
 }
@@ -249,7 +245,7 @@ function durationText(ms: number): string {
 /** In seconds. */
 const CENTURY = 36_525 * 86_400
 
-/** Whether it can be sent as JSON, bigints included. */
+/** True for values that JSON can represent, bigints included. */
 function isJson(value: unknown): boolean {
   try {
     return /^[[{]/.test(toJson(value))
@@ -258,7 +254,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** `{ date: seconds from now }` */
+/** Matches `{ date: seconds from now }`. */
 function isRetryDate(value: unknown): boolean {
   const seconds = (value as { date?: unknown } | undefined)?.date
   return (
@@ -274,7 +270,7 @@ export const HEADER_NAME: Rule = {
   accepts: name => /^[\w!#$%&'*+.^`|~-]+$/.test(String(name)),
 }
 
-/** RFC 9110 §5.5. The others say how long the message is. */
+/** RFC 9110 §5.5. Excludes headers that frame the message. */
 function isHeader([name, value]: [string, unknown]): boolean {
   return (
     HEADER_NAME.accepts(name) &&

@@ -5,13 +5,13 @@ import { type Exchange, exchangeOf, originOf, type Recorded } from './exchange.j
 import { FAULT_KINDS } from './fault-kinds.js'
 import { redactedBody, redactedHeaders, redactorOf } from './redact.js'
 
-/** HTTP Archive 1.2: what the developer tools of browsers open. Plain JSON. */
+/** HTTP Archive 1.2, which the developer tools of browsers open. Plain JSON. */
 export type Har = ReturnType<typeof harOf>
 export type HarEntry = ReturnType<typeof entryOf>
 
-/** An exchange without credentials, with the bytes of its bodies where they are at hand. */
+/** An exchange without credentials, with the bytes of its bodies if available. */
 export interface HarSource extends Pick<Exchange, Shown> {
-  /** Where it was sent, such as `http://127.0.0.1:4280`. */
+  /** Origin of the request, such as `http://127.0.0.1:4280`. */
   readonly origin: string
   readonly requestBody: Uint8Array | string | null
   readonly body: Uint8Array | string | null
@@ -20,7 +20,7 @@ export interface HarSource extends Pick<Exchange, Shown> {
 type Message = 'method' | 'url' | 'status' | 'requestHeaders' | 'headers'
 type Shown = Message | 'at' | 'answeredAt' | 'keyId' | 'fault' | 'connection'
 
-/** Other people read a file: keys that are too short to be found within words go, too. */
+/** Redacts short keys too, because files are shared. */
 export function harSourceOf(recorded: Recorded, pagination: boolean, origin: string): HarSource {
   const exchange = exchangeOf(recorded, pagination)
   const redact = redactorOf(recorded, 'words')
@@ -39,13 +39,13 @@ export function harSourceOf(recorded: Recorded, pagination: boolean, origin: str
 /** @param exchanges in any order; the archive lists them by time */
 export function harOf(exchanges: Iterable<HarSource>) {
   const entries = [...exchanges].sort((one, other) => one.at - other.at).map(entryOf)
-  // Its version is that of the form of the entries.
+  // The creator's version is that of the entries' form.
   const creator = { name: 'animal-adoption-store', version: '1' }
-  // `pages` is optional in HAR 1.2, but Firefox imports nothing without it.
+  // Optional in HAR 1.2, but Firefox imports nothing without `pages`.
   return { log: { version: '1.2', creator, pages: [] as never[], entries } }
 }
 
-/** Times are ms, by the store's clock. */
+/** Times are ms by the store's clock. */
 function entryOf(source: HarSource) {
   const { at, answeredAt, connection } = source
   const time = answeredAt === null ? 0 : Math.max(0, answeredAt - at)
@@ -65,7 +65,7 @@ function entryOf(source: HarSource) {
 function requestOf({ method, origin, url, requestHeaders, requestBody }: HarSource) {
   const { size, text, encoding } = contentOf(requestBody)
   const mimeType = requestHeaders['content-type'] ?? ''
-  // HAR 1.2 has no field for bytes of a request that are not text.
+  // HAR 1.2 has no field for request bytes that are not text.
   const postData = { mimeType, text, ...(encoding && { _encoding: encoding }) }
   return {
     method,
@@ -76,7 +76,7 @@ function requestOf({ method, origin, url, requestHeaders, requestBody }: HarSour
   }
 }
 
-/** The status is 0 where there was no response. */
+/** Status 0 stands for a missing response. */
 function responseOf({ status, headers, body }: HarSource) {
   const { size, text, encoding } = contentOf(body)
   const mimeType = headers['Content-Type'] ?? 'x-unknown'
@@ -89,7 +89,7 @@ function responseOf({ status, headers, body }: HarSource) {
   }
 }
 
-/** Sizes of headers are those of the wire, which nobody has measured. */
+/** Header sizes on the wire are unknown. */
 function messageOf(headers: Readonly<Record<string, string>>, bodySize: number) {
   return {
     httpVersion: 'HTTP/1.1',

@@ -1,9 +1,9 @@
-/** A shorter secret would also match parts of innocent words. */
+/** Shorter secrets would also match parts of innocent words. */
 export const SHORTEST_SECRET = 8
 
 export type Secrets = ReturnType<typeof createSecrets>
 
-/** Secrets to look for. However many there are, looking takes as long as the text. */
+/** Indexes secrets, so that a search takes time in proportion to the text only. */
 export function createSecrets(secrets: Iterable<string>) {
   const known = new Set(secrets)
   known.delete('')
@@ -17,7 +17,7 @@ export function createSecrets(secrets: Iterable<string>) {
 
   return {
     has: (word: string) => known.has(word),
-    /** Replaces them wherever they occur, also percent-encoded or with JSON's escapes. */
+    /** Replaces secrets, including those percent-encoded or with JSON escapes. */
     hide(text: string, labelOf: (secret: string) => string): string {
       if (known.size === 0) return text
       const found = secretsIn(text)
@@ -32,7 +32,7 @@ export function createSecrets(secrets: Iterable<string>) {
     },
   }
 
-  /** The longest one at each place. They may overlap. */
+  /** Finds the longest secret at each place; they may overlap. */
   function secretsIn(text: string): readonly Found[] {
     const found: Found[] = []
     for (let from = 0; from < text.length; from++) {
@@ -47,7 +47,6 @@ export function createSecrets(secrets: Iterable<string>) {
   }
 }
 
-/** A part of a text. */
 interface Found {
   readonly secret: string
   readonly from: number
@@ -56,7 +55,7 @@ interface Found {
 
 const ESCAPE = /%([0-9a-f]{2})|\\u00([0-9a-f]{2})|\\(["/\\])/gi
 
-/** A text with every escape replaced, and where each of its characters starts in the given one. */
+/** Resolves every escape, and maps each character to its start in the original. */
 function unescaped(text: string): { readonly plain: string; readonly starts: readonly number[] } {
   if (!text.includes('%') && !text.includes('\\')) return { plain: text, starts: [] }
   const starts: number[] = []
@@ -77,7 +76,7 @@ function unescaped(text: string): { readonly plain: string; readonly starts: rea
   return { plain, starts: [...starts, text.length] }
 }
 
-/** Secrets that overlap are replaced as one, named after the first. */
+/** Replaces overlapping secrets as one, labelled by the first. */
 function replaced(
   text: string,
   found: readonly Found[],

@@ -3,16 +3,16 @@ import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.
 import { codeOf } from './exchange.js'
 import { type Captured, type Redact, redactorOf } from './redact.js'
 
-/** A request that was answered. */
+/** An answered request. */
 export interface Answered extends Captured {
   readonly response: ApiResponse
-  /** When it was answered: ms since the Unix epoch, by the store's clock. */
+  /** Time of the answer, in ms since the Unix epoch, by the store's clock. */
   readonly at: number
-  /** How long that took; null when nobody measured it. */
+  /** Time until the answer; null if not measured. */
   readonly ms: number | null
 }
 
-/** One line of a request log. It never contains an API key. */
+/** A line of a request log, never with an API key. */
 export type Entry = ReturnType<typeof entryOf>
 
 export function entryOf(answered: Answered, redact: Redact = redactorOf(answered, 'words')) {
@@ -28,40 +28,40 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     operation: about?.operation ?? null,
     /** Null for a request that is never answered. */
     status: status === 0 ? null : status,
-    /** The `code` of the Error body. */
+    /** `code` of the Error body. */
     code: codeOf(response),
-    /** The id of the API key; null without a valid one. */
+    /** Id of the API key; null without a valid one. */
     keyId: about?.knownKey?.id ?? null,
     plan: about?.knownKey?.plan ?? null,
     limit: numberOf(headers['X-RateLimit-Limit']),
     remaining: numberOf(headers['X-RateLimit-Remaining']),
     /** Unix seconds. */
     reset: numberOf(headers['X-RateLimit-Reset']),
-    /** Seconds from then on, also where the header is a date. */
+    /** Seconds from `at`, even if the header is a date. */
     retryAfter: secondsUntil(retryInstant(headers['Retry-After'], at), at),
-    /** An injected fault lost the response. */
+    /** True if an injected fault lost the response. */
     lost: deliver !== undefined && status !== 0,
-    /** An earlier create with the same `Idempotency-Key` stored the animal. */
+    /** True if an earlier create with the same `Idempotency-Key` stored the animal. */
     replayed: headers['Idempotent-Replayed'] !== undefined,
-    /** The code of the 429 that it would have been, if the store were not in shadow mode. */
+    /** Code of the 429 that shadow mode suppressed. */
     shadowed: about?.shadowed ?? null,
     traceId: traceIdOf(request.headers),
-    /** The `X-Request-Id` that was sent. */
+    /** `X-Request-Id` as sent. */
     requestId: REQUEST_ID.test(requestId) ? redact(requestId) : null,
     ms,
   }
 }
 
-/** Of the `traceparent` that was sent: W3C Trace Context §3.2. */
+/** Trace id of `traceparent` (W3C Trace Context §3.2). */
 export function traceIdOf({ traceparent = '' }: ApiRequest['headers']): string | null {
   return TRACE_PARENT.exec(traceparent)?.[1] ?? null
 }
 
-/** Neither version ff nor an id of zeros is valid; later versions may add to it. */
+/** Excludes version ff and ids of zeros; later versions may append fields. */
 const TRACE_PARENT =
   /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
-/** Anything else is ignored: it could fill the log. */
+/** Other ids are ignored: they could fill the log. */
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 
 function secondsUntil(instant: number | undefined, now: number): number | null {

@@ -1,16 +1,19 @@
 import { printable } from '../../../src/lib/printable.js'
 import type { Entry } from './log-entry.js'
 
-/** An entry, and why the request never reached the API. */
+/** An entry, perhaps with the reason why the request never reached the API. */
 export type LoggedEntry = Entry & { readonly reason?: string | undefined }
 
-/** The entry as JSON, with its time in ISO 8601, and the level that pino gives to failures of a server. */
+/** Writes JSON with the time in ISO 8601 and pino's level for server failures. */
 export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
   const level = entry.status !== null && entry.status < 500 ? 30 : 50
   return JSON.stringify({ level, time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
 }
 
-/** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
+/**
+ * Writes `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in
+ * UTC.
+ */
 export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {
@@ -42,7 +45,7 @@ function outcomeOf(entry: LoggedEntry): string {
   return `${isBanned ? 'banned for' : 'retry in'} ${waitText(retryAfter)}`
 }
 
-/** `26 s`, `5 minutes`, `12 hours`: as people say it, since the header has the exact number. */
+/** Rounds to `26 s`, `5 minutes`, `12 hours`: the header has the exact number. */
 function waitText(seconds: number): string {
   if (seconds < 100) return `${seconds} s`
   const minutes = Math.round(seconds / 60)

@@ -1,29 +1,29 @@
 export interface LogOptions {
   readonly capacity: number
-  /** How large all items may be together. */
+  /** Maximum size of all items together. */
   readonly characters: number
-  /** How many it keeps at least, however large they are. */
+  /** Minimum number of items, whatever their size. */
   readonly least?: number
-  /** The number before the first item, and how many were dropped until then. */
+  /** The number before the first item, and the number of items dropped so far. */
   readonly begin?: { readonly last: number; readonly dropped: number }
 }
 
 export type Log<Item> = ReturnType<typeof createLog<Item>>
 
-/** The latest items, numbered in the order in which they came. */
+/** Keeps the latest items, numbered in order of arrival. */
 export function createLog<Item>(options: LogOptions) {
   const { capacity, characters, least = 0, begin = { last: 0, dropped: 0 } } = options
   let { last, dropped } = begin
-  // Dropped items stay in front until there are as many as fit.
+  // Dropped items stay in front until there are as many as kept ones.
   let items: (Item | undefined)[] = []
   let sizes: number[] = []
   let head = 0
   let total = 0
 
   return {
-    /** The number of the oldest item that is kept, */
+    /** Number of the oldest item kept. */
     first,
-    /** and of the latest item. */
+    /** Number of the latest item. */
     last: () => last,
     dropped: () => dropped,
     add(item: Item, size: number): void {
@@ -33,7 +33,7 @@ export function createLog<Item>(options: LogOptions) {
       total += size
       drop()
     },
-    /** An item has become larger. It may have been dropped. */
+    /** Counts the growth of an item, which may have been dropped. */
     grow(n: number, by: number): void {
       if (n < first() || n > last) return
       const at = head + n - first()
@@ -42,12 +42,12 @@ export function createLog<Item>(options: LogOptions) {
       drop()
     },
     find: (n: number): Item | undefined => (n < first() ? undefined : items[head + n - first()]),
-    /** Those after `n`, by default all that are kept, oldest first. */
+    /** Items after `n`, by default all that are kept, oldest first. */
     since: (n = 0): readonly Item[] =>
       items.slice(head + Math.max(0, n + 1 - first())) as readonly Item[],
     /** Drops the oldest until at most `most` are kept. */
     trim: (most: number): void => drop(most),
-    /** Also forgets how many were dropped; the numbers go on. */
+    /** Forgets all items and drops; numbering goes on. */
     clear(): void {
       items = []
       sizes = []

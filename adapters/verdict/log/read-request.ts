@@ -3,12 +3,12 @@ import { type Awaitable, chain, orElse } from '../../../src/lib/async.js'
 import * as z from '../../../src/lib/zod.js'
 import type { ApiRequest } from '../../../src/protocol/api-request.js'
 
-/** A request without a body that is still to come. */
+/** A request whose body has been read. */
 export interface ReadRequest extends ApiRequest {
   readonly body?: Uint8Array | string | undefined
-  /** What was known of its sender when it was recorded, for a request that is replayed. */
+  /** Sender information from a recording, for a request that is replayed. */
   readonly seen?: SenderSeen | undefined
-  /** The stack of the call in this process that sent it, where that is asked for. */
+  /** Stack of the call in this process that sent it, if requested. */
   readonly stack?: Error | undefined
 }
 
@@ -19,8 +19,8 @@ export const SENDER = {
   /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
   connection: z.nullable(z.int()),
   /**
-   * Whether its sender could have read every earlier response to this caller: only then is the
-   * sender to blame.
+   * True if the sender could have read every earlier response to this caller: only then is it to
+   * blame.
    */
   sequential: z.boolean(),
   /**
@@ -31,10 +31,10 @@ export const SENDER = {
 }
 const senderSchema = z.object(SENDER)
 
-/** What the connection of a request shows of its sender. */
+/** Facts about the sender, as the connection shows them. */
 export interface SenderSeen extends Readonly<z.infer<typeof senderSchema>> {}
 
-/** Reads the body now, for handlers that look at it before the protocol does. Never rejects. */
+/** Reads the body early, for handlers that look at it before the protocol. Never rejects. */
 export function withBodyRead(request: ApiRequest): Awaitable<ReadRequest> {
   const { body } = request
   if (typeof body !== 'function') return { ...request, body }

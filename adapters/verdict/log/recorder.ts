@@ -10,65 +10,64 @@ import type { ReadRequest, SenderSeen } from './read-request.js'
 import { type Keys, redactedBody, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
-  /** How many exchanges it keeps at most. */
+  /** Maximum number of exchanges. */
   readonly capacity: number
-  /** How many characters of headers and bodies it keeps at most. */
+  /** Maximum characters of headers and bodies. */
   readonly characters: number
   readonly clock: Clock
-  /** Real time in ms, where the clock may stand still while clients wait. */
+  /** Real time in ms, if the clock may stand still while clients wait. */
   readonly realTime?: Clock
-  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  /** Valid API keys to redact; a new value after each change. */
   readonly keys: () => Keys
-  /** Whether the store knows the parameter `after`. */
+  /** True if the store knows the parameter `after`. */
   readonly pagination: boolean
-  /** Where requests of this process are sent. */
+  /** Origin of requests within this process. */
   readonly origin: string
   readonly callers: Callers
-  /** Called when exchanges are no longer kept and were not taken yet. */
+  /** Called when exchanges are dropped before they were taken. */
   readonly onOverflow: () => void
 }
 
-/** Determines what the sender of a request can have known, as the verdict's `createCallers` does. */
+/** Tracks which responses the sender could have seen. */
 export interface Callers {
-  /** @param isPipelined whether it was sent before the response ahead of it on its connection */
+  /** @param isPipelined true if sent before the previous response on its connection */
   arrive(caller: string, connection?: Connection, isPipelined?: boolean): SenderSeen
-  /** The answer to one of the caller's requests is on its way. */
+  /** Notes that a response to the caller is on its way. */
   leave(caller: string, connection?: Connection): void
-  /** How many connections have been numbered. */
+  /** Number of connections so far. */
   connections(): number
 }
 
-/** As plain data, without credentials. */
+/** The journal as plain data, without credentials. */
 export interface JournalState {
   readonly exchanges: readonly Exchange[]
-  /** How many requests have arrived: the `n` of the last one. */
+  /** Number of requests so far: the `n` of the last one. */
   readonly received: number
-  /** How many exchanges were dropped because there were too many. */
+  /** Number of exchanges dropped for lack of space. */
   readonly dropped: number
-  /** How many connections they arrived on. */
+  /** Number of connections so far. */
   readonly connections: number
 }
 
 /** An exchange that can be shown in other ways. */
 export interface JournalEntry extends Exchange {
   /**
-   * The request as a command for bash, with the key in `$ADOPTION_STORE_API_KEY`.
-   *
+   * Writes the request as a bash command, with the key in `$ADOPTION_STORE_API_KEY`.
    * @param origin where to send it; by default where it was sent
    */
   toCurl(origin?: string): string
 }
 
-/** What a request is for, and the id of its key. */
+/** The operation of a request, and the id of its key. */
 export interface Call {
   readonly operation: Operation | undefined
   readonly keyId: string | undefined
 }
 
-/** An exchange in the log: recorded here, or as a snapshot had it. */
+/** An exchange recorded here, or restored from a snapshot. */
 type Item = { readonly recorded: Recorded; plain: Plain | undefined } | Plain
 
-/** An exchange that no longer changes. It is frozen, so snapshots and doubles share it. */
+/** A completed exchange, frozen so that snapshots and doubles can share it. */
 interface Plain {
   readonly recorded: undefined
   readonly exchange: Exchange
@@ -76,10 +75,10 @@ interface Plain {
 }
 
 export type Recorder = ReturnType<typeof createRecorder>
-/** An exchange whose response is still to come. */
+/** An exchange without its response. */
 export type OpenExchange = ReturnType<Recorder['begin']>
 
-/** The last exchanges with a service, in the order of arrival. */
+/** Keeps the last exchanges with a service, in order of arrival. */
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const { capacity, characters, clock, realTime, keys, pagination, origin, callers, onOverflow } =
     options
@@ -94,7 +93,6 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   let ended: Recorded[] = []
 
   return {
-    /** Records a request as it arrives. */
     begin(request: ReadRequest, { operation, keyId }: Call) {
       const { connection } = request
       const caller = keyId === undefined ? `${request.client}` : `key ${keyId}`
@@ -104,7 +102,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         at: clock(),
         lag: lag(request),
         request: ownCopy(request),
-        // Of this moment: a key may be revoked before its response is here.
+        // Keys valid now: one may be revoked before the response.
         keys: keys(),
         operation,
         keyId,
@@ -117,21 +115,19 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       passOnDropped()
       return {
         n: recorded.n,
-        /** The request's body, where it arrives after the headers. */
+        /** Adds a request body that arrives after the headers. */
         receive(body: Uint8Array): void {
           recorded.request = { ...recorded.request, body: new Uint8Array(body) }
           log.grow(recorded.n, body.length)
           passOnDropped()
         },
-        /** What is known of its sender. */
+        /** Facts about the sender. */
         seen,
-        /** As it is now, for an archive. */
+        /** The current state, for an archive. */
         source: () => harSourceOf(recorded, pagination, origin),
-        /** Names the fault that was injected. */
         note(fault: FaultKind): void {
           recorded.fault = fault
         },
-        /** Records the response. */
         end(response: ApiResponse): void {
           callers.leave(caller, connection)
           if (recorded.fault !== 'hang')
@@ -144,7 +140,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     },
     list: (): readonly JournalEntry[] =>
       log.since().map(item => entryOf(plainOf(item).exchange, item.recorded, origin)),
-    /** The exchanges that match, for an archive. */
+    /** Matching exchanges, for an archive. */
     sources: (matches: (exchange: Exchange) => boolean): readonly HarSource[] =>
       log.since().flatMap(item => {
         const plain = plainOf(item).exchange
@@ -153,8 +149,8 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
       }),
     /**
-     * How many requests have arrived, and the exchanges that ended, in the order of their answers:
-     * since the last call.
+     * Returns what happened since the last call: the number of requests, and the completed
+     * exchanges in order of their responses.
      */
     take() {
       const arrived = log.last() - taken
@@ -163,9 +159,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       ended = []
       return { arrived, ended: outlines }
     },
-    /** The `n` of the latest. */
     received: log.last,
-    /** How many exchanges were dropped because there were too many. */
     dropped: log.dropped,
     clear: log.clear,
     dump: (): JournalState => ({
@@ -176,7 +170,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     }),
   }
 
-  /** What waits to be taken must not outlive what the log holds. */
+  /** Exchanges to be taken must not outlive the log. */
   function passOnDropped(): void {
     const [oldest] = ended
     if (oldest && oldest.n < log.first()) onOverflow()
@@ -191,19 +185,18 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   }
 }
 
-/** A clock that is read a little later than real time is not behind it. In ms. */
+/** Tolerance in ms for real time, which is read a little later than the clock. */
 const LEAST_LAG = 100
 
 /**
- * Between two requests over sockets, the longer pause counts: that of the clock, or of real time.
- *
- * @returns how far real time has come ahead, in ms
+ * Measures, for requests over sockets, the longer pause: by the clock, or in real time.
+ * @returns the lead of real time, in ms
  */
 function lagOf(clock: Clock, realTime: Clock): (request: ReadRequest) => number {
   let last: { readonly own: number; readonly real: number } | undefined
   let lag = 0
   return ({ headers: { host } }) => {
-    // Calls of this process wait by the clock.
+    // Calls within this process wait by the clock.
     if (host === undefined) return lag
     const [own, real] = [clock(), realTime()]
     last ??= { own, real }
@@ -216,7 +209,7 @@ function lagOf(clock: Clock, realTime: Clock): (request: ReadRequest) => number 
   }
 }
 
-/** What dumps consist of, so that a recorder can share it. */
+/** Elements of dumps, so that a recorder can share them. */
 const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
 
 function shared(plains: readonly Plain[]): readonly Exchange[] {
@@ -232,16 +225,16 @@ function frozen(exchange: Exchange): Plain {
   return { recorded: undefined, exchange, size }
 }
 
-/** Callers may go on to change what they passed. */
+/** Copies the request, which callers may go on to change. */
 function ownCopy({ body, headers, isGone: _, ...request }: ReadRequest): ReadRequest {
   const own = typeof body === 'string' ? body : body && new Uint8Array(body)
   return { ...request, headers: { ...headers }, body: own }
 }
 
-/** What every exchange costs, whatever it says. */
+/** Fixed cost of an exchange, in characters. */
 const OVERHEAD = 500
 
-/** Of texts, bytes and headers. */
+/** Size of texts, bytes and headers. */
 function sizeOf(
   ...parts: readonly (ReadRequest['body'] | ReadRequest['headers'] | null)[]
 ): number {
@@ -253,7 +246,7 @@ function sizeOf(
   return size
 }
 
-/** Callers may change what they get. */
+/** Copies the exchange, which callers may change. */
 function copyOf(exchange: Exchange): Exchange {
   const { requestHeaders, headers, unknown } = exchange
   return {
@@ -272,6 +265,6 @@ function entryOf(plain: Exchange, recorded: Recorded | undefined, origin: string
       : (requestBody ?? '')
     return curlOf({ method, target, headers, body }, to)
   }
-  // Not enumerable: an entry compares and serializes as plain data.
+  // Not enumerable, so that an entry compares and serializes as plain data.
   return Object.defineProperty(copyOf(plain), 'toCurl', { value: toCurl }) as JournalEntry
 }

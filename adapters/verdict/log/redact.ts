@@ -3,21 +3,21 @@ import type { ApiRequest } from '../../../src/protocol/api-request.js'
 import { createSecrets, SHORTEST_SECRET } from './hide-secrets.js'
 import type { ReadRequest } from './read-request.js'
 
-/** What stands for a credential. */
+/** Replacement for a credential. */
 export const REDACTED = 'REDACTED'
 
-/** Valid API keys, as a list or as the names of an object. It must not change: a new one replaces it. */
+/** Valid API keys, as a list or as property names. Immutable: changes need a new object. */
 export type Keys = readonly string[] | Readonly<Record<string, unknown>>
 
-/** A request as it came, with the keys that were valid then. It never leaves the process as it is. */
+/** A request with the keys valid at its time. It never leaves the process unredacted. */
 export interface Captured {
   readonly request: ApiRequest
   readonly keys: Keys
-  /** Computes SHA-256 in hex, to recognize keys that are known by their digest where they are words. */
+  /** Computes SHA-256 in hex, to recognize words that are keys known by digest. */
   readonly sha256?: Sha256 | undefined
 }
 
-/** The keys that are secret, and tokens: the same list as long as the keys are the same. */
+/** Returns secret keys and tokens; the same list while the keys are the same. */
 export function secretsOf(
   keys: () => Keys,
   tokens: readonly string[],
@@ -33,12 +33,11 @@ export function secretsOf(
   }
 }
 
-/** Replaces credentials in a text. */
 export type Redact = (text: string) => string
 
 /**
- * Redacts the valid keys and the credential of the request, valid or not. Short ones would also match
- * parts of innocent words: they stay, or are redacted as whole words.
+ * Redacts valid keys and the request's credential, valid or not. Short ones would match parts of
+ * innocent words: they are shown, or redacted as whole words.
  */
 export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' | 'words'): Redact {
   const valid = indexed(keys)
@@ -55,10 +54,10 @@ export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' |
     inPlace(text).replace(WORD, word => (readingsOf(word).some(isSecret) ? REDACTED : word))
 }
 
-/** How many words of an exchange are worth a digest: one word takes a microsecond or two. */
+/** Maximum words of an exchange to hash, at one or two microseconds each. */
 const MOST_DIGESTED = 100
 
-/** The request headers with each credential as `REDACTED`; the scheme stays. */
+/** Replaces the credential in each request header, and keeps the scheme. */
 export function redactedHeaders(
   headers: ApiRequest['headers'],
   redact: Redact,
@@ -73,7 +72,7 @@ export function redactedHeaders(
   return redacted
 }
 
-/** Bytes that are not UTF-8 stay as they are. */
+/** Leaves bytes that are not UTF-8 unchanged. */
 export function redactedBody(body: ReadRequest['body'], redact: Redact): Uint8Array | string {
   if (body === undefined || typeof body === 'string') return redact(body ?? '')
   const text = Array.from(body, byte => String.fromCharCode(byte)).join('')
@@ -97,7 +96,7 @@ function isLong({ length }: string): boolean {
   return length >= SHORTEST_SECRET
 }
 
-/** Every request has the same keys, until they change. */
+/** Caches the index, as the same keys serve all requests until they change. */
 const known = new WeakMap<Keys, ReturnType<typeof indexOf>>()
 
 function indexed(keys: Keys): ReturnType<typeof indexOf> {
@@ -115,7 +114,7 @@ function indexOf(keys: readonly string[]) {
   return { all: new Set(keys), long, hasDigests: keys.some(key => key.startsWith(DIGEST)) }
 }
 
-/** More words than any credential has would only cost time. */
+/** Credentials have fewer words; looking further would only cost time. */
 const MOST_WORDS = 8
 
 function presentedIn({ headers }: ApiRequest): readonly string[] {
@@ -127,17 +126,20 @@ function presentedIn({ headers }: ApiRequest): readonly string[] {
 
 const SCHEME = /^(?:Bearer|Basic|Token)(?: +|$)|^$/i
 
-/** What delimits a value in a path, a query, JSON or a header. */
+/** Words between the delimiters of paths, queries, JSON and headers. */
 export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
 
-/** A word as it stands, decoded, and the words of that, as in `Bearer%20<key>` and `Bearer+<key>`. */
+/**
+ * The word as it stands, decoded, and split after decoding, for `Bearer%20<key>` and
+ * `Bearer+<key>`.
+ */
 function readingsOf(word: string): readonly string[] {
   if (!/[%+]/.test(word)) return [word]
   const plain = decoded(word)
   return [...new Set([word, plain, ...plain.split('+').flatMap(part => part.match(WORD) ?? [])])]
 }
 
-/** Stays as it is where an escape is wrong. */
+/** Returns a word with an invalid escape unchanged. */
 export function decoded(word: string): string {
   try {
     return decodeURIComponent(word)
