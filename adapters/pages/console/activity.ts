@@ -8,18 +8,18 @@ import type { Keys } from '../../verdict/log/redact.js'
 import type { ConsoleWorld } from './console-options.js'
 import { OUTCOMES, outcomeOf } from './outcome.js'
 
-/** An exchange as it was. */
+/** An exchange in the list. */
 export interface Kept extends Answered {
   readonly request: ReadRequest
-  /** 1, 2, 3 … in the order of the answers. */
+  /** 1, 2, 3 … in order of the responses. */
   readonly n: number
-  /** When it was answered, in Unix seconds of real time. */
+  /** Time of the response, in Unix seconds of real time. */
   readonly second: number
-  /** The number of its connection; null where the door does not name it. */
+  /** Number of the connection; null if the adapter does not report it. */
   readonly connection: number | null
 }
 
-/** Requests in one second of real time. */
+/** Requests within one second of real time. */
 export interface Second {
   /** Unix seconds. */
   readonly at: number
@@ -30,18 +30,18 @@ export interface Second {
 export type Activity = ReturnType<typeof createActivity>
 
 const SECONDS = 300
-/** At least the latest exchange can be opened, however large it is. */
+/** Keeps at least the latest exchange, however large it is. */
 const LIMITS = { capacity: 500, characters: 8 * 1_048_576, least: 1 }
 /**
- * V8 copies what is kept at each collection. Under load, recording takes 5 to 7 % of the CPU time of
- * a request with 500 exchanges kept, and 2 % with 20. A watching page gets no more than 20 at a time.
+ * V8 copies kept exchanges at each collection: under load, 500 of them take 5 to 7 % of a request's
+ * CPU time, 20 take 2 %. A watching page gets at most 20 at a time.
  */
 const BURST = { requestsPerSecond: 1_000, kept: 20 }
 
-/** A world, with what no page may show of it. */
+/** A world with the secrets that no page may show. */
 export type WatchedWorld = ConsoleWorld & { readonly secrets: () => Keys }
 
-/** The latest exchanges with an API, and how many there were in each of the last seconds. */
+/** Keeps the latest exchanges of an API, and their number in each of the last seconds. */
 export function createActivity(world: WatchedWorld) {
   const { last, find, since, add, trim } = createLog<Kept>(LIMITS)
   const numbers = createNumbers()
@@ -52,9 +52,10 @@ export function createActivity(world: WatchedWorld) {
     find,
     since,
     /**
-     * @param body the request's, as far as it was read
-     * @param start when the request came, by `performance.now()`; null when nobody watches, because
-     * reading the time costs more than all the rest
+     * Records an exchange.
+     * @param body of the request, as far as it was read
+     * @param start arrival, by `performance.now()`; null without watchers, as reading the time
+     * costs more than all the rest
      * @returns the response
      */
     record(
@@ -76,12 +77,12 @@ export function createActivity(world: WatchedWorld) {
       if (requests > BURST.requestsPerSecond) trim(BURST.kept)
       return response
     },
-    /** The seconds from `at` on that had requests, oldest first. */
+    /** Seconds with requests, starting at `from`, oldest first. */
     traffic: (from: number): readonly Second[] =>
       seconds.filter(({ at }) => at >= from).map(({ at, counts }) => ({ at, counts: [...counts] })),
   }
 
-  /** @returns the second of real time, with its requests so far */
+  /** @returns the current second of real time, with its requests so far */
   function count(response: ApiResponse, now: number) {
     const at = Math.floor(now / 1000)
     let second = seconds.at(-1)
@@ -100,7 +101,10 @@ export function createActivity(world: WatchedWorld) {
   }
 }
 
-/** A door's `isGone` holds Node's messages in memory, and a request that is sent again has another caller. */
+/**
+ * Drops `isGone`, which keeps Node's messages in memory; a resent request has another caller
+ * anyway.
+ */
 function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
   const { method, path, query, headers, mount, client, refusal } = given
   return { method, path, query, headers, body, mount, client, refusal }

@@ -19,40 +19,28 @@ import { isToken } from '../../http/token.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 
 export const CONSOLE_OPTIONS = {
-  /**
-   * The clock of the store, which the page shows.
-   * @default Date.now
-   */
+  /** The clock of the store, which the page shows. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), Date.now),
-  /**
-   * Whether that clock stands still.
-   * @default never
-   */
+  /** Returns true while that clock stands still. @default never */
   isFrozen: withDefault(typed<() => boolean>(isFunction), () => false),
   /**
    * The valid API keys, a new object after each change; the page shows their ids and plans.
    * @default none
    */
   apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),
-  /**
-   * The `plans` of the store, if the handler is neither the store nor around it.
-   * @default none
-   */
+  /** The `plans` of the store, if the handler is neither the store nor around it. @default none */
   plans: optional(typed<Partial<PlanTable>>(isObject)),
-  /**
-   * Whether the page may show a key itself.
-   * @default the demo keys
-   */
+  /** Decides which keys the page may show in full. @default the demo keys */
   isPublicKey: withDefault(typed<(apiKey: string) => boolean>(isFunction), (apiKey: string) =>
     Object.hasOwn(DEMO_KEYS, apiKey),
   ),
   /**
-   * What is counted for a key id, such as `inspect` of a `RateLimitStore`: the panel Budgets.
+   * Returns the usage of a key id, such as `inspect` of a `RateLimitStore`, for the panel Budgets.
    * @default none
    */
   usage: optional(typed<(keyId: string) => Awaitable<Usage | undefined>>(isFunction)),
   /**
-   * Direct access to the animals, without key, limits or log: the view Animals.
+   * Direct access to the animals, without key, limits or log, for the view Animals.
    * @default none
    */
   animals: optional(
@@ -61,15 +49,9 @@ export const CONSOLE_OPTIONS = {
       create(pet: NewPet): Awaitable<Pet>
     }>(hasMethods('list', 'create')),
   ),
-  /**
-   * The handler serves `/_control`: the view Test.
-   * @default false
-   */
+  /** True if the handler serves `/_control`, for the view Test. @default false */
   control: withDefault(isBoolean, false),
-  /**
-   * The worlds served below `/worlds/<id>`, by id.
-   * @default none
-   */
+  /** The worlds served below `/worlds/<id>`, by id. @default none */
   worlds: withDefault(
     typed<() => ReadonlyMap<string, ConsoleWorld>>(isFunction),
     () => new Map<string, ConsoleWorld>(),
@@ -86,16 +68,16 @@ export const CONSOLE_OPTIONS = {
     }),
   ),
 }
-/** A panel whose source is missing is not shown. */
+/** Panels without a source are hidden. */
 export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 
-/** What a console shows of an API besides its requests. */
+/** The data that a console shows of an API besides its requests. */
 export type ConsoleWorld = {
   readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
 } & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {
-    /** The limits of a key, where the handler knows it. */
+    /** Returns the limits of a key, if the handler knows it. */
     readonly limitsOf?: ((apiKey: string) => Limits | undefined) | undefined
   }
 

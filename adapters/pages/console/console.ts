@@ -12,14 +12,13 @@ import { createStreams } from './streams.js'
 import { limitsOf } from './world.js'
 
 export interface ConsoleHandler extends ApiHandler {
-  /** What opens the console: `/#token=<token>`. */
+  /** Opens the console at `/#token=<token>`. */
   readonly token: string
 }
 
 /**
- * Also serves the console: the page at `GET /` for browsers, and its data below `/_console`. The
- * latest requests and answers are kept in bounded memory.
- *
+ * Adds the console: the page at `GET /` for browsers, and its data below `/_console`. The latest
+ * exchanges are kept in bounded memory.
  * @throws OptionError
  */
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
@@ -93,7 +92,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
   }
 }
 
-/** The page itself is public; its data are not. */
+/** The page is public; its data are not. */
 const PAGE_FILES = new Map<string, 'index.html' | 'page.js' | 'page.css'>([
   ['/', 'index.html'],
   [`${CONSOLE_PATH}page.js`, 'page.js'],
@@ -114,12 +113,12 @@ function monitor(
   return { world, activity, streams: createStreams(activity, world, onUnwatched) }
 }
 
-/** `GET /` is for browsers; a handler may answer it for programs. */
+/** Matches `GET /` of browsers only; a handler may answer programs there. */
 function isConsole({ method, path, headers }: ApiRequest): boolean {
   if (path.startsWith(CONSOLE_PATH)) return true
   if (path !== '/' || (method !== 'GET' && method !== 'HEAD')) return false
   return /\btext\/html\b/.test(headers['accept'] ?? '')
 }
 
-/** The API of a world. */
+/** Matches the API of a world. */
 const WORLD = /^\/worlds\/([^/]+)\/(?!_control(?:$|\/))/

@@ -7,9 +7,7 @@ import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../../ve
 import type { Kept, WatchedWorld } from './activity.js'
 import { hintsOf } from './hints.js'
 
-/** A request in the list. */
 export type Listed = ReturnType<typeof listedOf>
-/** Everything about one exchange. */
 export type ExchangeDetail = ReturnType<typeof detailOf>
 export type Side = ReturnType<typeof sideOf>
 
@@ -19,23 +17,23 @@ export function listedOf(kept: Kept, world: WatchedWorld) {
   const message = messageOf(response)
   return {
     n,
-    /** When it was answered, in Unix seconds of real time. */
+    /** Time of the response, in Unix seconds of real time. */
     second,
-    /** Its number in the journal of a test double. */
+    /** Number in the journal of a test double. */
     journal: response.about?.journal ?? null,
-    /** The program that sent it, as it names itself. */
+    /** `User-Agent` of the client. */
     client: redact(request.headers['user-agent'] ?? ''),
-    /** 1, 2, 3 …; null where the server does not know it. */
+    /** 1, 2, 3 …; null if the server does not know it. */
     connection,
     ...entryOf(kept, redact),
-    /** The `message` of the Error body. */
+    /** `message` of the Error body. */
     message: message === null ? null : redact(message),
-    /** What its sender probably meant, or would have got without shadow mode. */
+    /** Likely mistakes of the sender, and rejections that shadow mode suppressed. */
     hints: hintsOf(kept, redact),
   }
 }
 
-/** @param origin where the API is, for the programs */
+/** @param origin of the API, for the programs */
 export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
   const { authorization = '' } = kept.request.headers
@@ -48,7 +46,6 @@ export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
     request: sideOf(headers, textOf(requestBody)),
     response: sideOf(source.headers, body),
     address: kept.request.client ?? null,
-    /** Programs that send the request again. */
     programs: {
       curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ', isLoose: true }),
       fetch: fetchCodeOf(again, origin),
@@ -56,7 +53,7 @@ export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
   }
 }
 
-/** For an archive, with whole bodies and without any key. */
+/** An exchange for an archive: whole bodies, no keys. */
 export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { request, response, at, ms } = kept
   const redact = redactFor(kept, world)
@@ -78,14 +75,14 @@ export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
   } as const satisfies HarSource
 }
 
-/** Redacts the keys that were valid then, and those that are valid now. */
+/** Redacts keys that were valid at the time, and those valid now. */
 function redactFor({ request, keys }: Kept, world: WatchedWorld): Redact {
   const lists = new Set([keys, world.secrets()])
   const redactors = [...lists].map(keys => redactorOf({ request, keys }, 'words'))
   return text => redactors.reduce((shown, redact) => redact(shown), text)
 }
 
-/** Headers that no one writes: browsers and `fetch` send them by themselves. */
+/** Headers that browsers and `fetch` add by themselves. */
 const ADDED_BY_CLIENTS =
   /^(sec-.*|accept|accept-encoding|accept-language|cache-control|connection|content-length|dnt|origin|pragma|priority|referer|user-agent)$/
 
@@ -95,7 +92,7 @@ function sideOf(headers: Readonly<Record<string, string>>, body: string) {
   return {
     headers: Object.entries(headers),
     body: body.slice(0, MAX_BODY),
-    /** How many characters of the body are left out. */
+    /** Number of characters cut from the body. */
     omitted: Math.max(0, body.length - MAX_BODY),
   }
 }

@@ -5,8 +5,8 @@ import type { Redact } from '../../verdict/log/redact.js'
 import type { Kept } from './activity.js'
 
 /**
- * What the sender of a request probably meant: names that the API ignores, and a path close to one
- * that it has. What it would have got, but for shadow mode. Empty for most requests.
+ * Hints at likely mistakes of the sender: ignored names, and a path close to an existing one. Also
+ * names the rejection that shadow mode suppressed. Empty for most requests.
  */
 export function hintsOf({ request, response }: Kept, redact: Redact): readonly string[] {
   const { operation, shadowed } = response.about ?? {}
@@ -27,7 +27,7 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
     }),
   ]
 
-  /** `/v1/pet`, `/v1/Pets/7/`, `/pets`. */
+  /** Recognizes `/v1/pet`, `/v1/Pets/7/` and `/pets`. */
   function pathHint(path: string): readonly string[] {
     const [, base = BASE_PATH, rest = ''] = /^(.*?\/v\d+)?\/(.+)$/.exec(path) ?? []
     const [first = '', ...others] = rest.split('/').filter(part => part !== '')
@@ -37,14 +37,14 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
 }
 
 const MOST_NAMES = 5
-/** Longer bodies and names are no typing mistakes, and comparing them would cost time. */
+/** Longer bodies and names are no typing mistakes, and take time to compare. */
 const LONGEST_BODY = 65_536
 const LONGEST_NAME = 40
 const FIELDS = ['name', 'categoryId', 'status']
-/** `after` is one with pagination only, which a console does not know. */
+/** `after` exists with pagination only, which a console cannot see. */
 const PARAMETERS = ['limit', 'status', 'after']
 
-/** Undefined when none is close. */
+/** Undefined if no name is close. */
 function nearest(typed: string, names: readonly string[]): string | undefined {
   if (typed.length > LONGEST_NAME) return undefined
   const lower = typed.toLowerCase()
@@ -55,7 +55,7 @@ function nearest(typed: string, names: readonly string[]): string | undefined {
   return isClose ? closest : undefined
 }
 
-/** Equal when letters have changed places. */
+/** Equal for words whose letters were swapped. */
 function lettersOf(text: string): string {
   return [...text.toLowerCase()].sort().join('')
 }

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { contentSecurityPolicy, type Page } from '../../http/pages.js'
 
-/** The built page beside this file, beside the bundled command line, or in `dist` from source. */
+/**
+ * Folders of the built page: beside this file, beside the bundled command line, or `dist` from
+ * source.
+ */
 const FOLDERS = [
   'page/',
   '../pages/console/page/',

@@ -5,7 +5,7 @@ import { splitTarget } from '../../http/api-request.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import { REDACTED } from '../../verdict/log/redact.js'
 
-/** What to change in a request before it is sent again. A header with `REDACTED` stays as it was. */
+/** Changes to a request before it is sent again. A header with `REDACTED` keeps its value. */
 const editSchema = z.strictObject({
   method: z.exactOptional(z.string()),
   target: z.exactOptional(z.string()),
@@ -15,9 +15,8 @@ const editSchema = z.strictObject({
 export type Edit = Readonly<z.infer<typeof editSchema>>
 
 /**
- * The request with the changes of an `Edit`.
- *
- * @param prefix what its path must begin with, so that nothing but the API can be called
+ * Applies an `Edit` to a request.
+ * @param prefix required of the path, so that only the API can be called
  * @throws ApiError
  */
 export function edited(request: ReadRequest, edit: unknown, prefix: string): ReadRequest {

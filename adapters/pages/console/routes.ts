@@ -14,14 +14,13 @@ import type { Streams } from './streams.js'
 
 export const CONSOLE_PATH = '/_console/'
 
-/** An API that the console shows, with what it records of it. */
 export interface MonitoredApi {
   readonly world: WatchedWorld
   readonly activity: Activity
   readonly streams: Streams
 }
 
-/** A request below `/_console`, and what it is about. */
+/** A request below `/_console`, with its API. */
 export interface Call {
   readonly request: ApiRequest
   readonly handler: ApiHandler
@@ -38,7 +37,7 @@ export async function runRoute(call: Call): Promise<ApiResponse> {
   const [name, id = '', action] = path.slice(CONSOLE_PATH.length).split('/')
   const run = ROUTES.get(`${method} ${[name, id && '<n>', action].filter(Boolean).join('/')}`)
   if (!run) throw notFound('The console does not serve this.')
-  // Other origins cannot send this type without a preflight, which the console does not answer.
+  // Other origins need a preflight for this type, which the console does not answer.
   if (method === 'POST' && !/^application\/json *(;|$)/i.test(headers['content-type'] ?? ''))
     throw unsupportedMediaType('Send Content-Type: application/json.')
   return run(call, id)
@@ -56,13 +55,13 @@ const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
 
 export type Info = ReturnType<typeof infoOf>
 
-/** Which panels have a source, and which worlds there are. */
+/** Sources of the panels, and the worlds. */
 function infoOf({ handler, api: { world }, control, worlds }: Call) {
   const panels = { animals: Boolean(world.animals), budgets: Boolean(world.usage), control }
   return { basePath: handler.basePath, panels, worlds }
 }
 
-/** Where the API is, for programs. */
+/** Origin of the API, for programs. */
 function originOf({ request }: Call): string {
   return `http://${request.headers['host']}`
 }
@@ -71,7 +70,7 @@ function showExchange(call: Call, id: string): ApiResponse {
   return json(call.request, detailOf(findExchange(call, id), call.api.world, originOf(call)))
 }
 
-/** The exchanges with these numbers that are still kept, as HAR. */
+/** Exports the exchanges with these numbers as HAR, as far as they are kept. */
 async function archive(call: Call): Promise<ApiResponse> {
   const { request, handler, api } = call
   const numbers = await readBody(request, handler.maxBodyBytes)
@@ -80,7 +79,7 @@ async function archive(call: Call): Promise<ApiResponse> {
   return json(request, harOf(found.map(kept => archivedOf(kept, api.world, originOf(call)))))
 }
 
-/** Sends the request again with the key it had, and with the changes in the body. */
+/** Sends a request again with its own key and the changes of the body. */
 async function resend(call: Call, id: string): Promise<ApiResponse> {
   const { handler, api, request } = call
   const edit = await readBody(request, handler.maxBodyBytes)
@@ -90,7 +89,7 @@ async function resend(call: Call, id: string): Promise<ApiResponse> {
   return json(request, { n: api.activity.last() })
 }
 
-/** What the paths of the API begin with. */
+/** Common prefix of the API's paths. */
 function prefixOf({ request, handler }: Call): string {
   const world = new URLSearchParams(request.query).get('world')
   const mount = world === null ? '' : `/worlds/${encodeURIComponent(world)}`
@@ -98,20 +97,20 @@ function prefixOf({ request, handler }: Call): string {
 }
 
 const MAX_ANIMALS = 1_000
-/** A name can be as long as a request. */
+/** A client's name can be as long as a request. */
 const MAX_NAME = 200
 
 export type Animals = Awaited<ReturnType<typeof animalsFrom>>
 export type Animal = Animals['animals'][number]
 
-/** The animals with an id from `from` on, and whether there are others after these. */
+/** A page of animals with ids from `from` on, and whether more follow. */
 async function animalsFrom({ request, api }: Call) {
   const from = Number(new URLSearchParams(request.query).get('from')) || 1
   const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after: from - 1 || undefined })
   const animals = pets.slice(0, MAX_ANIMALS).map(pet => ({
     ...pet,
     name: pet.name.length > MAX_NAME ? `${pet.name.slice(0, MAX_NAME)}…` : pet.name,
-    /** Digits: a browser would round the numbers of int64. */
+    /** Digits, as browsers round the numbers of int64. */
     categoryId: String(pet.categoryId),
   }))
   return { animals, more: pets.length > MAX_ANIMALS }

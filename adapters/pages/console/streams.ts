@@ -5,11 +5,11 @@ import type { Activity, Second, WatchedWorld } from './activity.js'
 import { type Listed, listedOf } from './exchange-detail.js'
 import { stateOf, type WorldState } from './world.js'
 
-/** One message of `/_console/events`. It contains only public API keys. */
+/** A message of `/_console/events`. It contains only public API keys. */
 export interface Update {
-  /** The latest requests since the message before, oldest first. */
+  /** Latest requests since the previous message, oldest first. */
   readonly entries: readonly Listed[]
-  /** How many more there were. */
+  /** Number of further requests since then. */
   readonly omitted: number
   readonly traffic: readonly Second[]
   /** Real time, in ms. */
@@ -20,25 +20,26 @@ export interface Update {
 export type Streams = ReturnType<typeof createStreams>
 
 interface Watcher {
-  /** The `n` of the last exchange it knows, the state it knows, and when it was sent. */
+  /** The `n` of the last exchange sent. */
   cursor: number
   state: string
   sentAt: number
 }
 
 const MAX_WATCHERS = 16
-/** The least time between two messages, in ms, and the most requests in one. */
+/** Minimum ms between two messages. */
 const INTERVAL = 100
 const MAX_ENTRIES = 20
-/** The first message holds more requests. */
+/** Maximum requests in the first message. */
 const MAX_HISTORY = 500
-/** Without requests, the state is compared every so many intervals; and it is sent so often, in ms. */
+/** Idle: compare the state every n intervals. */
 const STATE_INTERVALS = 5
+/** Interval of messages without news, in ms. */
 const HEARTBEAT = 10_000
 
-/** Sends the exchanges of an API to their watchers, as server-sent events. */
+/** Sends the exchanges of an API to watchers, as server-sent events. */
 export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: () => void) {
-  // Event ids of another process mean nothing here.
+  // Distinguishes event ids of other processes.
   const epoch = String(Date.now())
   const watchers = new Map<ServerResponse, Watcher>()
   let timer: NodeJS.Timeout | undefined
@@ -47,8 +48,9 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
 
   return {
     /**
-     * @param lastEventId where to resume, if the client has been here before
-     * @throws ApiError 503 above the most watchers
+     * Opens a stream.
+     * @param lastEventId resumes after this event
+     * @throws ApiError 503 above the maximum number of watchers
      */
     async open(lastEventId: string | undefined): Promise<ApiResponse> {
       if (watchers.size >= MAX_WATCHERS) {
@@ -62,7 +64,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
       return {
         status: 200,
         headers: HEADERS,
-        // Doors that cannot stream send this alone, and the browser reconnects for the rest.
+        // Adapters that cannot stream send this alone, and the browser reconnects for the rest.
         body: text,
         deliver: response => watch(response as ServerResponse, watcher, text),
       }
@@ -71,7 +73,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
 
   function watch(response: ServerResponse, watcher: Watcher, first: string): void {
     const { socket } = response.req
-    // The client left while the first message was made.
+    // The client left before the first message was ready.
     if (socket.readableEnded || socket.destroyed) {
       response.destroy()
       return
@@ -79,7 +81,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
     response.writeHead(200, HEADERS)
     response.write(first)
     watchers.set(response, watcher)
-    // The HTTP door keeps a half-open connection, for clients that end early and then read.
+    // The HTTP adapter keeps half-open connections, for clients that end early and then read.
     socket.once('end', () => response.destroy())
     response.on('close', () => {
       watchers.delete(response)
@@ -99,7 +101,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
     const state = await stateOf(world)
     for (const [response, watcher] of watchers) {
       const isNews = watcher.cursor !== activity.last() || watcher.state !== comparable(state)
-      // A page that cannot keep up gets fewer requests, not late ones.
+      // A slow page gets fewer requests rather than late ones.
       if (response.writableNeedDrain || !(isNews || Date.now() - watcher.sentAt > HEARTBEAT))
         continue
       response.write(messageTo(watcher, MAX_ENTRIES, state))
@@ -121,7 +123,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
   }
 }
 
-/** A running clock is not a change. */
+/** Ignores the time of a running clock. */
 function comparable(state: WorldState): string {
   return JSON.stringify(state.frozen ? state : { ...state, now: 0 })
 }

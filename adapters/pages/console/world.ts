@@ -7,10 +7,10 @@ import type { ConsoleWorld } from './console-options.js'
 export type WorldState = Awaited<ReturnType<typeof stateOf>>
 export type KeyState = WorldState['keys'][number]
 
-/** More keys than anyone would look at. */
+/** Enough keys for anyone to look at. */
 const MAX_KEYS = 50
 
-/** What the page shows of a world at one moment. */
+/** The state of a world, as the page shows it. */
 export async function stateOf(world: ConsoleWorld) {
   const plans = { ...PLANS, ...world.plans }
   const all = Object.entries(world.apiKeys())
@@ -18,21 +18,21 @@ export async function stateOf(world: ConsoleWorld) {
     id,
     plan,
     limits: world.limitsOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
-    /** The key itself, if it is public. */
+    /** The key itself, if public. */
     apiKey: world.isPublicKey(key) ? key : null,
-    /** Null also while the store that counts is unavailable. */
+    /** Null also while the rate limit store is unavailable. */
     usage: await usageOf(world, id),
   }))
   return {
     now: world.clock(),
     frozen: world.isFrozen(),
     keys: await Promise.all(keys),
-    /** How many more there are. */
+    /** Number of keys that are not shown. */
     moreKeys: Math.max(0, all.length - MAX_KEYS),
   }
 }
 
-/** What a store, or a handler around one, knows of its keys: the limits that really apply. */
+/** The limits that the handler really applies, if it is a store or a wrapper around one. */
 export function limitsOf(handler: ApiHandler): ConsoleWorld['limitsOf'] {
   const { apiKeys } = handler as Partial<Pick<Store, 'apiKeys'>>
   return typeof apiKeys?.find === 'function' ? key => apiKeys.find(key)?.limits : undefined

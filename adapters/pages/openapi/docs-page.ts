@@ -1,4 +1,4 @@
-/** The page around Swagger UI, as the texts of its files. It loads nothing from other hosts. */
+/** Texts of the page around Swagger UI, which loads nothing from other hosts. */
 
 const HEAD = `<!doctype html>
 <html lang="en">
@@ -28,10 +28,9 @@ export const NOT_INSTALLED_PAGE = `${HEAD}<h1>Animal Adoption Store</h1>
 `
 
 /**
- * Starts Swagger UI with the addresses written out and, if there is one, the key filled in. The validator
- * is a remote service, so it is off. Swagger UI rounds numbers when it formats JSON, so a response with
- * a number too long for that is shown as plain text.
- *
+ * Starts Swagger UI with full addresses and, if there is one, the key filled in. The validator, a
+ * remote service, is off. Swagger UI rounds numbers when it formats JSON, so responses with longer
+ * numbers are shown as plain text.
  * @param demoKey a public API key
  */
 export function startScript(demoKey: string | undefined): string {
@@ -62,7 +61,7 @@ const withAddresses = spec => ({
     .filter(({ url }) => !/^https?:[/][/][^/]*[.]invalid[/]/.test(url)),
 })
 
-// Not every server has a page there.
+// Some servers have no page there.
 fetch('./', { headers: { accept: 'text/html' } }).then(answer => {
   const isPage = answer.ok && answer.headers.get('content-type').startsWith('text/html')
   document.querySelector('#home').hidden = !isPage
@@ -85,7 +84,6 @@ fetch('openapi.json')
 `
 }
 
-/** The bar on top. */
 export const DOCS_STYLE = `:root {
   color-scheme: light dark;
 }

@@ -12,13 +12,12 @@ import { openApiJson } from './openapi.js'
 
 export { OptionError } from '../../../src/lib/check-options.js'
 
-/** `baseUrl` follows the request, so that operations tried out reach this server. */
+/** `baseUrl` follows the request, so that "Try it out" reaches this server. */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 
 /**
- * Also answers `GET /openapi.json` and `GET /docs`, outside the API: no key, no quota. The page is
- * Swagger UI where the package `swagger-ui-dist` is installed, and loads nothing from other hosts.
- *
+ * Adds `GET /openapi.json` and `GET /docs` outside the API: no key, no quota. The page is Swagger
+ * UI if the package `swagger-ui-dist` is installed; it loads nothing from other hosts.
  * @throws OptionError, or TypeError for an invalid address
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
@@ -27,7 +26,7 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   } = settingsOf(OPENAPI_OPTIONS, options)
   const { stagingBaseUrl } = options
   const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
-  // Swagger UI sets inline styles, and its style sheet embeds its images.
+  // Swagger UI sets inline styles, and its style sheet embeds images.
   const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
   const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
   const start = { type: JAVASCRIPT, headers: PUBLIC, text: startScript(demoKey) }
@@ -51,7 +50,7 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   }
 }
 
-/** Where the package is; undefined when it is not installed. */
+/** Folder of the package; undefined if not installed. */
 function swaggerUi(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
@@ -60,7 +59,7 @@ function swaggerUi(): string | undefined {
   }
 }
 
-/** The bundle has 1.5 MB. */
+/** Reads the bundle of 1.5 MB only once. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())
@@ -77,14 +76,14 @@ function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url')}"`
 }
 
-/** Empty without a valid Host; the address is then relative. */
+/** Returns '' without a valid Host, which makes the address relative. */
 function originOf(headers: ApiRequest['headers']): string {
   const host = headers['host'] ?? ''
   if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
   return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
 }
 
-/** All of it is public, and pages of other origins may read the description. */
+/** Everything is public, and pages of other origins may read the description. */
 const PUBLIC = { 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' }
 
 const DOWNLOAD = { 'Content-Disposition': 'attachment; filename="animal-adoption-store.json"' }

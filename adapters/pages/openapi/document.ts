@@ -20,34 +20,23 @@ import { jsonSchemas, schemaRef } from './schemas.js'
 
 export const OPENAPI_OPTIONS = {
   /**
-   * The address that the specification calls `{base_url}`.
+   * The specification's `{base_url}`.
    * @default an address that leads nowhere: the specification gives none
    */
   baseUrl: withDefault(isText, nowhere('production')),
-  /**
-   * The address that it calls `{staging_base_url}`.
-   * @default as above
-   */
+  /** The specification's `{staging_base_url}`. @default as above */
   stagingBaseUrl: withDefault(isText, nowhere('staging')),
-  /**
-   * Also describes what the store option of that name adds.
-   * @default false
-   */
+  /** Describes the store option of the same name. @default false */
   pagination: withDefault(isBoolean, false),
   /**
-   * As the store option of that name: `false` leaves out the rate limit headers and 429, `'shadow'` 429.
+   * The store option of the same name: `false` omits the rate limit headers and 429, `'shadow'`
+   * only 429.
    * @default true
    */
   rateLimiting: withDefault(RATE_LIMIT_MODE, true),
-  /**
-   * Also describes `Idempotency-Key`, for a store with the option of that name.
-   * @default false
-   */
+  /** Describes `Idempotency-Key`, for a store with the option of the same name. @default false */
   idempotency: withDefault(isBoolean, false),
-  /**
-   * Public keys, shown in the description of the security scheme.
-   * @default none
-   */
+  /** Public keys, shown in the description of the security scheme. @default none */
   demoKeys: withDefault(
     rule<readonly string[]>(
       'an array of strings',
@@ -58,7 +47,7 @@ export const OPENAPI_OPTIONS = {
 }
 export interface OpenApiOptions extends OptionsOf<typeof OPENAPI_OPTIONS> {}
 
-/** An OpenAPI 3.1 description, as JSON-compatible data. */
+/** An OpenAPI 3.1 document as JSON-compatible data. */
 export interface OpenApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
@@ -68,7 +57,7 @@ export interface OpenApiDocument {
   readonly [field: string]: unknown
 }
 
-/** Assembles the description; its responses and schemas are in files of their own. */
+/** Assembles the document from its responses and schemas. */
 export function describeApi(options: SettingsOf<typeof OPENAPI_OPTIONS>): OpenApiDocument {
   const { baseUrl, stagingBaseUrl, pagination, rateLimiting, idempotency, demoKeys } = options
   const features = { rateLimiting, idempotency }
@@ -127,7 +116,7 @@ function infoOf(rateLimiting: RateLimitMode) {
   }
 }
 
-/** The variable is the whole address, so the template is also its name. */
+/** The variable holds the whole address, so the template is its name. */
 function server(url: string, environment: string, address: string) {
   const description = `The base URL of ${environment.toLowerCase()}.`
   return {
@@ -137,7 +126,10 @@ function server(url: string, environment: string, address: string) {
   }
 }
 
-/** The specification gives no address; this top-level domain is reserved and never resolves. */
+/**
+ * Returns an address in a reserved top-level domain, which never resolves: the specification gives
+ * none.
+ */
 function nowhere(environment: string): string {
   return `https://${environment}.invalid${BASE_PATH}`
 }

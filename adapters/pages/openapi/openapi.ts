@@ -7,9 +7,8 @@ import {
 } from './document.js'
 
 /**
- * The OpenAPI 3.1 description of the API as JSON text, generated from the schemas and constants that
- * the store uses. The bounds of an int64 have all their digits.
- *
+ * Returns the OpenAPI 3.1 description of the API as JSON, generated from the store's schemas and
+ * constants. The bounds of an int64 have all their digits.
  * @throws OptionError
  */
 export function openApiJson(options: OpenApiOptions = {}): string {
@@ -20,8 +19,7 @@ export function openApiJson(options: OpenApiOptions = {}): string {
 }
 
 /**
- * The same as `JSON.parse` reads it, which rounds the bounds of an int64.
- *
+ * Returns the same description as parsed by `JSON.parse`, which rounds the bounds of an int64.
  * @throws OptionError
  */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {

@@ -19,22 +19,21 @@ import { SUNSET } from '../../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../../src/protocol/body.js'
 import { schemaRef } from './schemas.js'
 
-/** Parts of the API that a store may have or not. */
+/** Optional parts of the API. */
 export interface Features {
   readonly rateLimiting: RateLimitMode
   readonly idempotency: boolean
 }
 
-/** The response on success. */
 export interface Success {
   readonly schema: 'Pet' | 'Pets'
   readonly description: string
   readonly example: unknown
-  /** Names of headers in addition to those of every response. */
+  /** Names of headers beyond those of every response. */
   readonly headers?: readonly (keyof typeof HEADERS)[]
 }
 
-/** The responses of one operation: success, its own failures, and those that all operations share. */
+/** The responses of an operation: success, its own failures, and the shared ones. */
 export function responsesOf(
   status: 200 | 201,
   { schema, description, example, headers = [] }: Success,
@@ -54,7 +53,7 @@ export function responsesOf(
   }
 }
 
-/** What `responsesOf` refers to. */
+/** The components to which `responsesOf` refers. */
 export function responseComponents(features: Features) {
   const described = FAILURES.filter(([, { code }]) => isServed(code, features))
   const failures = described.map(([description, ...examples]) => [
@@ -93,7 +92,7 @@ const BANNED = {
   retryAfter: 300,
 } as const
 
-/** Every failure status: what it means, and an example for each code it can have. */
+/** Descriptions of every failure status, with an example per code. */
 const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]])[] = [
   [
     'The query or the body is invalid. The message names the field and the rule.',
@@ -168,7 +167,7 @@ function optionalHeader(description: string) {
   return { description, schema: { type: 'string' } }
 }
 
-/** A request can fail before it is counted; there is no limit to report then. */
+/** A request that fails before it is counted has no limit to report. */
 function headersOf(
   { code, headers }: ApiError,
   features: Features,
@@ -191,7 +190,7 @@ function errorContent(errors: readonly ApiError[]) {
   return { 'application/json': { schema, examples: Object.fromEntries(examples) } }
 }
 
-/** `not_found` is the response `NotFound`. */
+/** Names a response, such as `NotFound` for `not_found`. */
 function nameOf(code: ErrorCode): string {
   return code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

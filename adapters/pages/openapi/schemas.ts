@@ -3,7 +3,7 @@ import { INT64_RANGE } from '../../../src/lib/int64.js'
 import * as z from '../../../src/lib/zod.js'
 import { newPetSchema, petSchema, petStatusSchema } from '../../../src/pets/schema.js'
 
-/** The schemas of the specification (spec §2) as JSON Schema, for `components.schemas`. */
+/** The schemas of the specification as JSON Schema, for `components.schemas` (spec §2). */
 export function jsonSchemas(): Readonly<Record<string, object>> {
   const named = z.registry<{ id: string }>()
   named.add(petSchema, { id: 'Pet' })
@@ -12,9 +12,9 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
   named.add(petsSchema, { id: 'Pets' })
   named.add(errorBodySchema, { id: 'Error' })
   const { schemas } = z.toJSONSchema(named, {
-    // Describes requests: unknown fields are ignored, so they are not forbidden.
+    // Requests may have unknown fields, which are ignored.
     io: 'input',
-    // An int64 is a `custom` schema, fully described by its metadata.
+    // An int64 is a `custom` schema, described by its metadata.
     unrepresentable: 'any',
     uri: schemaRef,
     override: ({ jsonSchema }) => {
@@ -29,7 +29,7 @@ export function jsonSchemas(): Readonly<Record<string, object>> {
     delete schema.$id
   }
   for (const name of ['NewPet', 'Pet']) {
-    // Here, as `z.toJSONSchema` cannot copy a bigint.
+    // Set here, as `z.toJSONSchema` cannot copy a bigint.
     Object.assign(schemas[name]?.properties?.['categoryId'] as object, INT64_RANGE)
   }
   return schemas
@@ -39,7 +39,7 @@ const petsSchema = z
   .array(petSchema)
   .register(z.globalRegistry, { description: 'In ascending order of id.' })
 
-/** The body of every failure (spec §2). The list of codes is closed; readers may stay lenient. */
+/** The body of every failure (spec §2). The list of codes is closed; readers may be lenient. */
 const errorBodySchema = z.object({
   code: z.string().register(z.globalRegistry, {
     description: 'Machine-readable error code.',

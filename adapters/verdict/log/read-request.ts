@@ -18,15 +18,9 @@ export const instant = z.number().check(z.minimum(-8.64e15), z.maximum(8.64e15))
 export const SENDER = {
   /** 1, 2, 3 … for the connections in use; each call of a double's `fetch` has its own. */
   connection: z.nullable(z.int()),
-  /**
-   * True if the sender could have read every earlier response to this caller: only then is it to
-   * blame.
-   */
+  /** True if the sender could have read every earlier response: only then is it to blame. */
   sequential: z.boolean(),
-  /**
-   * Whether another request of its caller was in flight, as far as its connections show: none, one
-   * with the same key, or one ahead of it on the same connection (pipelining).
-   */
+  /** Other requests in flight: none, one with the same key, or one ahead on the connection (pipelining). */
   overlap: z.enum(['none', 'key', 'connection']),
 }
 const senderSchema = z.object(SENDER)

@@ -26,11 +26,14 @@ const COLUMNS: readonly Column<Animal>[] = [
 ]
 const TONES: Partial<Record<string, string>> = { available: 'ok', pending: 'limited' }
 
-/** The newest animals, or those from an id on, by status and name. The choice is in the address. */
+/**
+ * The newest animals, or those from an id on, filtered by status and name. The filters are in the
+ * address.
+ */
 export function Animals({ live, world, place, go }: PanelProps) {
   const { status = '', search = '', from = '' } = place.parameters
   const change = (parameters: Partial<Record<string, string>>) => go({ parameters })
-  // An animal that a client creates appears here as well.
+  // Shows an animal that a client creates, too.
   const created = live.rows.find(row => row.operation === 'createPet' && row.status === 201)
   const path = pathsOf(world).console('animals', `from=${encodeURIComponent(from)}`)
   const { value, failure, reload } = useJson<AnimalList>(path, created?.n)
@@ -100,7 +103,7 @@ function countsOf(shown: number, all: number, isAll: boolean): string {
   return isAll ? count : `${count} from this id on`
 }
 
-/** A form for a new animal; errors are those of the API. */
+/** A form for a new animal. Shows the API's errors. */
 function AddAnimal(props: { readonly world: string; readonly onAdded: () => void }) {
   const { world, onAdded } = props
   const [send, problem] = useSend()
@@ -131,7 +134,10 @@ function AddAnimal(props: { readonly world: string; readonly onAdded: () => void
   )
 }
 
-/** JSON with the digits of the category as typed; anything but a number is sent as text, for the API to reject. */
+/**
+ * Builds JSON with the digits of the category as typed; anything but a number is sent as text, for
+ * the API to reject.
+ */
 function bodyOf(fields: Partial<Record<string, string>>): string {
   const members = Object.entries(fields).map(([name, text = '']) => {
     const isNumber = name === 'categoryId' && /^-?(0|[1-9]\d*)$/.test(text.trim())

@@ -19,7 +19,7 @@ import { Closed, takeToken } from './token.js'
 import { Traffic } from './traffic.js'
 import { Verdict } from './verdict.js'
 
-/** The whole page. The view and the world are in the fragment, so that links and reloads keep them. */
+/** The whole page. View and world are in the fragment, so that links and reloads keep them. */
 function App() {
   const [place, go] = usePlace()
   const { view, world } = place
@@ -30,11 +30,11 @@ function App() {
   const path = info?.panels.control ? pathsOf(world).control('report') : ''
   const { value: report } = useJson<Report>(path, `${live.receivedAt} ${revision}`)
   useEffect(() => {
-    // The world is gone.
+    // The world was deleted.
     if (failure?.status === 404) go({ world: '' })
   }, [failure])
   if (failure?.status === 403 && !info) return <Closed />
-  // Nothing is drawn empty: the first message says what there is.
+  // Wait for the first message rather than draw an empty page.
   if (!info || !live.state) return <main class="view muted">Connecting …</main>
 
   const refresh = () => setRevision(count => count + 1)
@@ -91,7 +91,7 @@ const WITHOUT_CONTROL = (
 
 const PANELS = { activity: Activity, animals: Animals, test: Test, start: Start }
 
-// In an open page, the printed address changes only the fragment.
+// In an open page, opening the printed address changes only the fragment.
 addEventListener('hashchange', () => takeToken(location.hash) && location.reload())
 if (takeToken(location.hash)) history.replaceState(null, '', location.pathname)
 render(<App />, document.getElementById('app') as HTMLElement)

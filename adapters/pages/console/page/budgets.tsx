@@ -4,7 +4,7 @@ import { Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
 
-/** What each key has left, and the bans. */
+/** Remaining requests and bans per key. */
 export function Budgets({ live, now = 0, world, info }: PanelProps) {
   const { keys = [], moreKeys = 0 } = live.state ?? {}
   const used = keys.filter(key => usedIn(DAY, key, now) > 0)
@@ -73,7 +73,7 @@ function usedIn(window: number, { usage }: KeyState, now: number): number {
   return window === MINUTE ? usage.minuteCount : usage.dayCount
 }
 
-/** The bar is full while everything is left. */
+/** A full bar is an unused limit. */
 function leftOf(limit: number, used: number) {
   if (used === 0) return <span class="muted">{shortCountOf(limit)} left</span>
   const left = Math.max(0, limit - used)

@@ -30,7 +30,7 @@ export function Faults({ live, world }: PanelProps) {
   const [kind, setKind] = useState<FaultKind>('status')
   const [send, problem] = useSend()
   const path = pathsOf(world).control('faults')
-  // A request may have used one up.
+  // A request may have consumed a fault.
   const { value, reload } = useJson<{ faults: readonly ArmedFault[] }>(path, live.receivedAt)
   const run = async (method: string, fault?: object) => {
     await send(method, path, fault)
@@ -128,7 +128,7 @@ function faultOf(kind: FaultKind, fields: Partial<Record<string, string>>): obje
   return {
     kind,
     ...Object.fromEntries(members),
-    // Real time: the page is for people, who would wait for a frozen clock in vain.
+    // In real time: people would wait for a frozen clock in vain.
     ...('real' in kindOf(kind).options && { real: true }),
     ...(header && { requestHeaders: { [header]: headerValue ?? true } }),
   }

@@ -3,23 +3,22 @@ import type { Listed } from '../exchange-detail.js'
 import { OUTCOMES, type Outcome, outcomeOf } from '../outcome.js'
 import type { Row } from './stream.js'
 
-/** Shows all requests. */
 export const EVERYTHING = {
-  /** A part of the request line, the key, the client or the reason. */
+  /** Matches a part of the request line, the key, the client or the reason. */
   search: '',
   keyId: '',
   operation: '',
   status: '',
-  /** The first second of a bar of the chart. */
+  /** First second of the selected bar of the chart. */
   bar: '',
-  /** Requests up to this one have been cleared: epoch and number. */
+  /** Epoch and number of the last request that was cleared. */
   after: '',
 }
 export type Filter = typeof EVERYTHING
 
 export const NO_KEY = 'no key'
 
-/** Seconds in a bar of the chart: few enough to see a burst, and five minutes fit on a phone. */
+/** Seconds per bar: few enough to see a burst, while five minutes fit on a phone. */
 export const BAR = 5
 
 export const EVERY_OPERATION = [
@@ -61,7 +60,7 @@ function textOf(row: Listed): string {
     .toLowerCase()
 }
 
-/** Requests that follow each other and are equal but for their time and connection, newest first. */
+/** Consecutive requests that differ only in time and connection, newest first. */
 export type Group = readonly [Row, ...Row[]]
 
 /** @param rows newest first */

@@ -6,7 +6,6 @@ import type { Go, Place } from './place.js'
 import { type Failure, send } from './server.js'
 import type { Live } from './stream.js'
 
-/** What every panel gets. */
 export interface PanelProps {
   readonly live: Live
   /** The store's time, in ms; undefined before the first message. */
@@ -14,16 +13,15 @@ export interface PanelProps {
   /** Empty for the store itself, outside worlds. */
   readonly world: string
   readonly info: Info
-  /** What the client did wrong so far; undefined without control. */
+  /** Findings about the client so far; undefined without control. */
   readonly report: Report | undefined
-  /** Grows with each change that `refresh` has told of. */
+  /** Grows with each `refresh`. */
   readonly revision: number
   readonly refresh: () => void
   readonly place: Place
   readonly go: Go
 }
 
-/** A titled box. */
 export function Panel(props: {
   readonly title: string
   readonly class?: string
@@ -42,10 +40,10 @@ export function Panel(props: {
   )
 }
 
-/** A column: its title, and what it shows of a row. */
+/** A title, and the cell of a row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren]
 
-/** The first cell of a row names it. */
+/** A table whose first cell names its row. */
 export function Table<Row extends { readonly id: string | number }>(props: {
   readonly label: string
   readonly columns: readonly Column<Row>[]
@@ -86,7 +84,7 @@ export function Field({ label, ...input }: { readonly label: string } & InputHTM
   )
 }
 
-/** Controlled by `value` and `onChange`, or part of a form by its `name`. */
+/** A choice controlled by `value` and `onChange`, or part of a form by its `name`. */
 export function Choice<Value extends string>(props: {
   readonly label: string
   readonly options: readonly (readonly [value: Value, text: string])[]
@@ -109,14 +107,13 @@ export function Choice<Value extends string>(props: {
   )
 }
 
-/** The fields of a form that are not empty. */
 export function fieldsOf(event: SubmitEvent): Partial<Record<string, string>> {
   event.preventDefault()
   const fields = [...new FormData(event.currentTarget as HTMLFormElement)]
   return Object.fromEntries(fields.filter(([, value]) => value !== '') as [string, string][])
 }
 
-/** Says "Copied" for a moment in place of its icon, without changing its size. */
+/** Shows "Copied" for a moment in place of the icon, at the same size. */
 export function CopyButton(props: { readonly text: string; readonly label: string }) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
@@ -136,7 +133,7 @@ export function CopyButton(props: { readonly text: string; readonly label: strin
   )
 }
 
-/** Saves JSON as a file of the browser. */
+/** Downloads JSON as a file. */
 export function saveFile(name: string, text: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
@@ -145,14 +142,16 @@ export function saveFile(name: string, text: string): void {
   URL.revokeObjectURL(link.href)
 }
 
-/** A sentence, with what is between backticks as code. */
+/** A sentence with text between backticks as code. */
 export function Marked({ text }: { readonly text: string }) {
   return (
     <>{text.split('`').map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</>
   )
 }
 
-/** Sends commands to the server, and shows why the latest failed. Its answer is undefined then. */
+/**
+ * Sends commands to the server, and shows why the latest failed, whose answer is then undefined.
+ */
 export function useSend() {
   const [failure, setFailure] = useState<Failure>()
   const run = async (method: string, path: string, body?: object | string) => {
@@ -164,7 +163,7 @@ export function useSend() {
   return [run, <Problem failure={failure} />] as const
 }
 
-/** What went wrong, as the API says it. */
+/** The API's description of a failure. */
 export function Problem({ failure }: { readonly failure: Failure | undefined }) {
   return (
     <p class="problem" role="alert">

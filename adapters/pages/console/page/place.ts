@@ -3,19 +3,20 @@ import { useEffect, useState } from 'preact/hooks'
 export const VIEWS = { activity: 'Activity', animals: 'Animals', test: 'Test', start: 'Start' }
 export type View = keyof typeof VIEWS
 
-/** What the page shows, as its address says it: `#activity/w1?status=4&request=17`. */
+/** The state of the page in its address: `#activity/w1?status=4&request=17`. */
 export interface Place {
   readonly view: View
   /** Empty for the store itself, outside worlds. */
   readonly world: string
-  /** Filters, and the request that is open; never empty. */
+  /** Filters and the open request; never empty. */
   readonly parameters: Readonly<Partial<Record<string, string>>>
 }
 
-/** A new view or world is a new step in the browser's history; changes of parameters are not. */
+/**
+ * Navigates. A new view or world is a step in the browser's history; changes of parameters are not.
+ */
 export type Go = (next: Partial<Place>) => void
 
-/** The place in the page's address, and a function that goes elsewhere. */
 export function usePlace(): readonly [Place, Go] {
   const [place, setPlace] = useState(readPlace)
   useEffect(() => {
@@ -54,7 +55,7 @@ function readPlace(): Place {
   }
 }
 
-/** Anyone can mistype an address. */
+/** An address may be mistyped. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

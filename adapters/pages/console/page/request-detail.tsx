@@ -14,7 +14,7 @@ interface Props extends PanelProps {
   readonly onOpen: (n: number) => void
 }
 
-/** Why a request got its response, both bodies, the headers, and what can be done with it. */
+/** Explains a response, and shows both bodies, headers and actions. */
 export function RequestDetail(props: Props) {
   const box = useRef<HTMLDivElement>(null)
   const path = pathsOf(props.world).console(`exchanges/${props.n}`)
@@ -98,7 +98,7 @@ function Side(props: { readonly name: string; readonly note?: string; readonly s
   )
 }
 
-/** With every digit of its numbers, where the browser knows `JSON.rawJSON`; any other text as it is. */
+/** Keeps every digit of numbers, if the browser has `JSON.rawJSON`; other text stays as it is. */
 function prettyJson(text: string): string {
   const { parse, rawJSON } = JSON as unknown as {
     parse(
@@ -176,19 +176,19 @@ function faultLike({ operation, keyId, status, lost, retryAfter }: ExchangeDetai
   return { ...scope, kind: 'status', status, ...(retryAfter !== null && { retryAfter }) }
 }
 
-/** Changes a request before it is sent again. */
+/** A form to change a request before it is sent again. */
 function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit: Edit) => void }) {
   const { detail, onSend } = props
   const { method, request } = detail
   const target = targetOf(detail)
   const headers = request.headers.map(pair => pair.join(': ')).join('\n')
-  // Also when bytes were no text: editing it would change them.
+  // Bytes that are not text would be changed by editing.
   const isCut = request.omitted > 0 || request.body.includes('\ufffd')
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
     const text = (name: string) => String(fields.get(name)).replaceAll('\r\n', '\n')
-    // What has not changed is sent as it was: the page does not show everything.
+    // Unchanged parts are omitted, as the page does not show everything.
     onSend({
       ...(text('method') !== method && { method: text('method').trim() }),
       ...(text('target') !== target && { target: text('target').trim() }),

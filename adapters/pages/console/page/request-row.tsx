@@ -6,7 +6,7 @@ import { countOf, durationOf, timeOf } from './time.js'
 
 const COLUMNS = ['Time', 'Status', 'Method', 'Path', 'Key', 'Client', 'Left', 'Duration']
 
-/** The names of the columns; each row has them in its own text, too. */
+/** Column headings, which each row repeats in its text. */
 export function RowHead() {
   return (
     <div class="row row-head" aria-hidden="true">
@@ -19,17 +19,17 @@ export function RowHead() {
   )
 }
 
-/** A request, or equal ones, in a line or two. */
+/** One request, or several equal ones. */
 export function RequestRow(props: {
   readonly group: Group
   readonly isOpen: boolean
-  /** Whether the server no longer has it. */
+  /** True if the server no longer has the request. */
   readonly isOld: boolean
-  /** Whether Tab stops here; the arrows reach the other rows. */
+  /** True for the row that Tab reaches; arrows reach the others. */
   readonly isStop: boolean
-  /** The rules that it breaks. */
+  /** Ids of the violated rules. */
   readonly rules: readonly string[]
-  /** The earlier requests, newest first. */
+  /** Earlier requests, newest first. */
   readonly earlier: readonly Row[]
   readonly onToggle: () => void
 }) {
@@ -86,13 +86,13 @@ export function RequestRow(props: {
   )
 }
 
-/** `curl` of `curl/8.5.0`; browsers call themselves many names. */
+/** `curl` of `curl/8.5.0`; browsers list many names. */
 function programOf(client: string): string {
   const [name = ''] = client.split(/[/ ;(]/)
   return name === 'Mozilla' ? 'browser' : name
 }
 
-/** `c3`, or `2 conns` of requests that are shown as one. */
+/** `c3`, or `2 conns` for folded requests. */
 function connectionsOf(group: Group): string {
   const [first, ...others] = new Set(group.map(({ connection }) => connection))
   if (others.length > 0) return `${others.length + 1} conns`
@@ -117,7 +117,7 @@ function noteOf(row: Row): readonly string[] {
   ]
 }
 
-/** How long after a rejection the same request came again, and how much too early. */
+/** Time from a rejection to its retry, and how much too early that was. */
 function retryNote(row: Row, earlier: readonly Row[]): readonly string[] {
   const before = earlier.find(
     ({ epoch, keyId, method, path }) =>

@@ -18,10 +18,10 @@ import type { Live, Row } from './stream.js'
 import { countOf } from './time.js'
 import { rulesByRequest } from './verdict.js'
 
-/** Rows at first, and with each "more"; what follows below should not be far on a small screen. */
+/** Rows at first, and per "more"; small screens get fewer, to keep what follows within reach. */
 const SHOWN = matchMedia('(max-width: 760px)').matches ? 25 : 100
 
-/** The latest requests. What is shown, and which request is open, is in the address. */
+/** The latest requests. Filters and the open request are in the address. */
 export function Requests(props: PanelProps) {
   const { live, place, go } = props
   const filter: Filter = { ...EVERYTHING, ...place.parameters }
@@ -92,10 +92,10 @@ export function Requests(props: PanelProps) {
   )
 }
 
-/** Requests as rows, with the one that is open. */
+/** Rows of requests, with the open one expanded. */
 function Rows(
   props: PanelProps & {
-    /** Also those that do not match. */
+    /** Includes rows that the filters exclude. */
     readonly held: readonly Row[]
     readonly rows: readonly Row[]
     readonly open: number | undefined
@@ -145,12 +145,12 @@ function Rows(
   )
 }
 
-/** The rules that one of them breaks. */
+/** The rules that any request of a group violates. */
 function rulesOf(group: Group, rules: ReadonlyMap<number | null, readonly string[]>) {
   return [...new Set(group.flatMap(({ journal }) => rules.get(journal) ?? []))]
 }
 
-/** While someone reads, the rows stay in place and new ones are only counted. */
+/** Holds the rows in place while someone reads, and counts new ones. */
 function useHeldRows(live: readonly Row[], paused: boolean, open: number | undefined) {
   const held = useRef(live)
   const has = (rows: readonly Row[]) => rows.some(({ n }) => n === open)
@@ -235,7 +235,7 @@ function Filters(
   )
 }
 
-/** Saves what is shown, folded or not, as far as the server still has it. */
+/** Saves the shown requests, folded ones included, as far as the server still has them. */
 function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly Row[] }) {
   const [send, problem] = useSend()
   const numbers = rows.filter(({ epoch }) => epoch === live.epoch).map(({ n }) => n)
@@ -254,7 +254,7 @@ function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly R
   )
 }
 
-/** Arrows, Home and End move between rows; Escape closes the one that is open. */
+/** Arrows, Home and End move between rows; Escape closes the open one. */
 function moveFocus(event: KeyboardEvent, close: () => void): void {
   const target = event.target as HTMLElement
   if (event.key === 'Escape') {

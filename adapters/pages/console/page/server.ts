@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { authorization } from './token.js'
 
-/** A failure as the server describes it: the Error body of the API. */
+/** The Error body of the API, with its status. */
 export interface Failure {
   readonly status: number
   readonly code: string
   readonly message: string
 }
 
-/** What the server answered: text, because browsers round the numbers of int64. */
+/** Response text, unparsed because browsers round the numbers of int64. */
 export interface Answer {
   readonly text?: string
   readonly failure?: Failure
@@ -41,10 +41,13 @@ function failureOf(status: number, text: string): Failure {
   }
 }
 
-/** Under load, ms between two readings of a path. */
+/** Minimum ms between two readings of a path. */
 const INTERVAL = 500
 
-/** The JSON at a path, read again soon after the revision changes. A failure keeps the value before. */
+/**
+ * Reads the JSON at a path, and again soon after the revision changes. A failure keeps the previous
+ * value.
+ */
 export function useJson<T>(path: string, revision?: unknown) {
   const [answer, setAnswer] = useState<{ value?: T; failure?: Failure | undefined }>({})
   const latest = useRef({ path: '', question: 0 })
@@ -54,7 +57,7 @@ export function useJson<T>(path: string, revision?: unknown) {
     timer.current = undefined
     const question = ++latest.current.question
     const { text, failure } = await send('GET', path)
-    // A later question may have overtaken this answer.
+    // A later request may have overtaken this answer.
     if (question !== latest.current.question) return
     setAnswer(known => (text === undefined ? { ...known, failure } : { value: JSON.parse(text) }))
   }
@@ -74,7 +77,9 @@ export function useJson<T>(path: string, revision?: unknown) {
   return { ...answer, reload: load }
 }
 
-/** Paths of a world, relative to the page, which may be served below a prefix; '' is the main one. */
+/**
+ * Paths of a world ('' is the main one), relative to the page, which may be served below a prefix.
+ */
 export function pathsOf(world: string) {
   const prefix = world === '' ? '.' : `./worlds/${encodeURIComponent(world)}`
   const query = world === '' ? '' : `world=${encodeURIComponent(world)}`

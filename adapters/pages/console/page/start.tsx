@@ -3,7 +3,7 @@ import { CopyButton, Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf } from './server.js'
 import { countOf } from './time.js'
 
-/** How to send requests, with which keys, and where to read on. */
+/** First steps: requests to send, keys, and links. */
 export function Start(props: PanelProps) {
   const keys = props.live.state?.keys ?? []
   return (
@@ -54,7 +54,7 @@ const LINKS = [
   ['/healthz', 'Health', 'for scripts that wait for the server'],
 ] as const
 
-/** Three commands to paste into a terminal. */
+/** Three commands for a terminal. */
 export function Commands({ live, world, info }: PanelProps) {
   const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
   const key = live.state?.keys.find(({ apiKey }) => apiKey !== null)?.apiKey ?? '<API_KEY>'

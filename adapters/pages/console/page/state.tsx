@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Panel, type PanelProps, saveFile, useSend } from './parts.js'
 import { pathsOf } from './server.js'
 
-/** Reset, snapshots and worlds. */
+/** Controls for reset, snapshots and worlds. */
 export function State({ world, go, refresh }: PanelProps) {
   const [send, problem] = useSend()
   const [done, setDone] = useState('')

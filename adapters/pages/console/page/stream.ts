@@ -6,25 +6,25 @@ import type { WorldState } from '../world.js'
 import { pathsOf } from './server.js'
 import { authorization } from './token.js'
 
-/** A request, and the process that served it: a later one numbers its requests anew. */
+/** A request with the epoch of its process: a restarted process numbers requests anew. */
 export type Row = Listed & { readonly epoch: number }
 
-/** Everything that the stream of a world has brought so far. */
+/** Everything that the stream of a world has sent so far. */
 export interface Live {
-  /** Refused: the server has another token now. */
+  /** 'refused': the server has another token now. */
   readonly connection: 'open' | 'lost' | 'refused'
-  /** Of the process that answers now. */
+  /** Epoch of the current process. */
   readonly epoch: number
   /** Newest first. */
   readonly rows: readonly Row[]
-  /** How many requests came that are not among the rows. */
+  /** Number of requests that are not among the rows. */
   readonly omitted: number
   /** Requests per second, oldest first. */
   readonly traffic: readonly Second[]
   /** The server's real time minus the browser's, in ms. */
   readonly skew: number
   readonly state: WorldState | undefined
-  /** When the state came, by `performance.now()`. */
+  /** Arrival of the state, by `performance.now()`. */
   readonly receivedAt: number
 }
 
@@ -42,7 +42,7 @@ const NOTHING: Live = {
   receivedAt: 0,
 }
 
-/** Follows a world. Reconnects after a failure, and resumes where it was. */
+/** Follows a world. Reconnects after a failure, and resumes. */
 export function useLive(world: string): Live {
   const live = useRef(NOTHING)
   const [, redraw] = useReducer((count: number) => count + 1, 0)
@@ -59,10 +59,10 @@ export function useLive(world: string): Live {
   return live.current
 }
 
-/** How long it waits before it connects again, in ms. */
+/** Wait before reconnecting, in ms. */
 const RETRY = 1_000
 
-/** Not by `EventSource`, which can send no token but a cookie. */
+/** Uses `fetch`, as `EventSource` can send no token but a cookie. */
 async function follow(
   path: string,
   signal: AbortSignal,
@@ -81,7 +81,7 @@ async function follow(
         change(applied(live.current, Number.parseInt(id, 10), JSON.parse(data)))
       }
     } catch {
-      // The server is away, or this page has left.
+      // The server is away, or the page was left.
     }
     if (signal.aborted) return
     change({ connection: 'lost' })
@@ -89,7 +89,7 @@ async function follow(
   }
 }
 
-/** The server-sent events of a response, each with `id` and one line of `data`. */
+/** Parses server-sent events, each with `id` and one line of `data`. */
 async function* eventsOf({ body }: Response) {
   const reader = (body as ReadableStream<BufferSource>)
     .pipeThrough(new TextDecoderStream())
@@ -108,7 +108,7 @@ async function* eventsOf({ body }: Response) {
 function applied(live: Live, epoch: number, update: Update): Partial<Live> {
   const { entries, omitted, traffic, serverTime, state } = update
   const fresh = entries.map(entry => ({ ...entry, epoch })).toReversed()
-  // The journal of another process has other requests.
+  // The journal of a restarted process has other requests.
   const known = epoch === live.epoch ? live.rows : live.rows.map(row => ({ ...row, journal: null }))
   const rows = fresh.length === 0 ? known : [...fresh, ...known].slice(0, MAX_ROWS)
   const left = known.length + fresh.length - rows.length
@@ -124,7 +124,7 @@ function applied(live: Live, epoch: number, update: Update): Partial<Live> {
   }
 }
 
-/** Seconds that are sent again replace the earlier ones. */
+/** Later counts of a second replace earlier ones. */
 function merged(known: readonly Second[], news: readonly Second[]): readonly Second[] {
   const [first] = news
   if (!first) return known

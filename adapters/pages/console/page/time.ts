@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Live } from './stream.js'
 
-/** The store's time, in ms; undefined before the first message. The page is drawn twice a second. */
+/** Returns the store's time in ms, twice a second; undefined before the first message. */
 export function useNow({ state, receivedAt }: Live): number | undefined {
   const [, setTick] = useState(0)
   useEffect(() => {
@@ -12,18 +12,18 @@ export function useNow({ state, receivedAt }: Live): number | undefined {
   return state.frozen ? state.now : state.now + performance.now() - receivedAt
 }
 
-/** `12:01:07`, in UTC. */
+/** Formats `12:01:07`, in UTC. */
 export function timeOf(ms: number): string {
   return new Date(ms).toISOString().slice(11, 19)
 }
 
-/** `1 Jan 2030`, in UTC. */
+/** Formats `1 Jan 2030`, in UTC. */
 export function dateOf(ms: number): string {
   const format = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const
   return new Date(ms).toLocaleDateString('en-GB', format)
 }
 
-/** `26 s`, `4 min 10 s`, `3 h 5 min`, on one line. */
+/** Formats `26 s`, `4 min 10 s` or `3 h 5 min`, without line breaks. */
 export function durationOf(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000))
   const minutes = Math.floor(seconds / 60)
@@ -38,7 +38,7 @@ export function countOf(value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** At most five characters, for a place that keeps its width: `9,999`, `10K`, `120K`, `1M`. */
+/** Formats at most five characters, for a fixed width: `9,999`, `10K`, `120K`, `1M`. */
 export function shortCountOf(value: number): string {
   if (value < 10_000) return countOf(value)
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 })

@@ -2,19 +2,21 @@ import { useState } from 'preact/hooks'
 
 const NAME = 'adoption-store-token'
 
-/** What every request for data shows. The tab keeps it: no cookie goes to the other ports of this host. */
+/**
+ * Authorization of every request for data. Kept per tab: a cookie would reach the other ports of
+ * this host.
+ */
 export function authorization(): Record<string, string> {
   return { authorization: `Bearer ${sessionStorage.getItem(NAME) ?? ''}` }
 }
 
-/** Takes the token out of an address such as `http://127.0.0.1:4280/#token=…`. False without one. */
+/** Takes the token from an address such as `http://127.0.0.1:4280/#token=…`. False without one. */
 export function takeToken(address: string): boolean {
   const token = /#token=([\w-]+)/.exec(address)?.[1]
   if (token !== undefined) sessionStorage.setItem(NAME, token)
   return token !== undefined
 }
 
-/** Asks for the address that the server printed. */
 export function Closed() {
   const [problem, setProblem] = useState('')
   const open = (event: SubmitEvent) => {

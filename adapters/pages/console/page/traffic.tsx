@@ -68,7 +68,7 @@ export function Traffic({ live, place, go }: PanelProps) {
   )
 }
 
-/** Bars begin at fixed instants, so that they do not change while they move. */
+/** Bars begin at fixed instants, so that they move without changing. */
 function barsOf(traffic: readonly Second[], now: number): readonly Second[] {
   const end = (Math.floor(now / BAR) + 1) * BAR
   return Array.from({ length: BARS }, (_, index) => {
@@ -81,7 +81,7 @@ function barsOf(traffic: readonly Second[], now: number): readonly Second[] {
   })
 }
 
-/** One series of a bar, above those before it, as a path. */
+/** Draws one series of a bar, above the previous ones. */
 function boxOf(counts: readonly number[], x: number, series: number, top: number): string {
   const count = counts[series] ?? 0
   if (count === 0) return ''
@@ -96,7 +96,7 @@ function inWords(counts: readonly number[]): string {
   return OUTCOMES.map((outcome, at) => `${counts[at]} ${OUTCOME_NAMES[outcome]}`).join(', ')
 }
 
-/** The next of 4, 10, 20, 40, 100 …: half of it is a whole number as well. */
+/** Rounds up to 4, 10, 20, 40, 100 …, all of which can be halved. */
 function roundUp(value: number): number {
   for (let power = 1; ; power *= 10) {
     const found = [4, 10, 20].find(step => step * power >= value)

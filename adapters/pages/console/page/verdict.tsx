@@ -4,7 +4,7 @@ import { Marked, Panel, type PanelProps } from './parts.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
 
-/** What the client did wrong, so far. */
+/** Findings about the client so far. */
 export function Verdict(props: PanelProps) {
   const { live, report } = props
   const { findings = [], notes = [], requestCount = 0, dropped = 0 } = report ?? {}
@@ -70,7 +70,7 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
   )
 }
 
-/** The rules that requests break, by their numbers in the journal. */
+/** Violated rules by the request's number in the journal. */
 export function rulesByRequest(report: Report | undefined) {
   const rules = new Map<number | null, string[]>()
   for (const { rule, requests } of report?.findings ?? []) {
