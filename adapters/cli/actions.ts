@@ -10,16 +10,16 @@ import { print } from './output.js'
 import { describedBy, skill } from './serve/docs-on-demand.js'
 import type { Stop } from './serve/serve.js'
 
-/** What a command receives besides its settings. */
+/** Context of a command besides its settings. */
 export interface Call {
   readonly operands: readonly string[]
-  /** The options as they were written, for a command to repeat. */
+  /** Options as they were written, for commands that print a repeat. */
   readonly given: ReadonlyMap<string, string>
   stopOnSignal(stop: Stop): void
 }
 
 /**
- * Runs a command, whose code is loaded only then, and resolves with its exit code, if it is not 0. It throws
+ * Loads the code of a command and runs it; resolves with its exit code, if not 0. Throws
  * UsageError, and whatever a socket or a storage throws.
  */
 export const ACTIONS = {

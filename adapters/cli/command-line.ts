@@ -5,22 +5,21 @@ import { flagOf, GENERAL, type Option, type Options, readOption } from './option
 
 export interface CommandLine {
   readonly command: CommandName
-  /** Whether it was given: without one, it is `exec` before `--`, and `serve` otherwise. */
+  /** True if the command was named: otherwise it is `exec` before `--`, and `serve` without. */
   readonly isNamed: boolean
-  /** The texts of the options that were given, by name. */
+  /** Texts of the given options, by name. */
   readonly given: ReadonlyMap<string, string>
-  /** The variable that an option came from, by its flag. */
+  /** Environment variable that set an option, by flag. */
   readonly variables: ReadonlyMap<string, string>
-  /** The words that are no options. */
+  /** Words that are not options. */
   readonly operands: readonly string[]
-  /** The words after `--`. */
+  /** Words after `--`. */
   readonly last: readonly string[]
 }
 
 /**
- * Reads which options are given, not their values. Options that are not given come from the environment,
- * such as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`, unless those that are given contradict them.
- *
+ * Reads which options are given, not their values. Missing options come from the environment, such
+ * as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`, unless given ones contradict them.
  * @throws UsageError
  */
 export function parseCommandLine(
@@ -29,7 +28,7 @@ export function parseCommandLine(
 ): CommandLine {
   const end = words.includes('--') ? words.indexOf('--') : words.length
   const own = words.slice(0, end)
-  // Options may stand before the command.
+  // Options may precede the command.
   const at = own[0]?.startsWith('-') ? own.findIndex(isCommand) : own.length > 0 ? 0 : -1
   const unnamed = words.includes('--') ? 'exec' : 'serve'
   const command = at < 0 ? unnamed : readCommand(String(own[at]))
@@ -54,7 +53,7 @@ export function parseCommandLine(
   }
 }
 
-/** The values of all options of a command, checked together. @throws UsageError */
+/** Parses and checks all options of a command. @throws UsageError */
 export function readSettings(line: CommandLine): Record<string, unknown> {
   const { command, given } = line
   checkOperands(line)
@@ -73,7 +72,7 @@ export function readSettings(line: CommandLine): Record<string, unknown> {
 
 /** @throws UsageError */
 export function readCommand(word: string): CommandName {
-  // What people type for `serve`.
+  // People type this for `serve`.
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
   const [nearest] = nearestFirst(word, [...Object.keys(COMMANDS), 'start'])
@@ -110,7 +109,7 @@ function parseWords(words: readonly string[], command: CommandName) {
   return { given, operands }
 }
 
-/** @param left the words that follow, of which the value of the option is removed */
+/** @param left following words, from which the option's value is removed */
 function textOf(
   flag: string,
   { value, alone }: Option,
@@ -158,7 +157,7 @@ interface Variable {
   readonly text: string
 }
 
-/** `PORT` and `HOST` as hosting platforms set them, too. An empty variable counts as not set. */
+/** Includes `PORT` and `HOST`, which hosting platforms set. An empty variable counts as not set. */
 function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): readonly Variable[] {
   const { variables = [], groups = {} }: Command = COMMANDS[command]
   const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups))).filter(

@@ -13,19 +13,19 @@ import {
   VERIFY,
 } from './options.js'
 
-/** A command: how it is used, and which options it takes. */
+/** The usage and the options of a command. */
 export interface Command {
-  /** What follows the name of the program. */
+  /** Usage after the name of the program. */
   readonly usage: string
   readonly does: string
-  /** What else its own help says. */
+  /** Text below the options in the command's help. */
   readonly more?: string
   readonly examples?: readonly string[]
-  /** Its options by the heading that they have in the help. */
+  /** Options by their heading in the help. */
   readonly groups?: Readonly<Record<string, Options>>
-  /** The options that come from the environment if they are not given. */
+  /** Options that may come from the environment. */
   readonly variables?: 'all' | readonly string[]
-  /** How many words follow it, by default none; `exec` takes a command instead. */
+  /** Number of operands, by default none; `exec` takes a command instead. */
   readonly operands?: readonly [least: number, most: number]
 }
 

@@ -6,14 +6,14 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The problem of an option in a program, with the option as it is on the command line. */
+/** Converts an option's problem, naming the command line flag. */
 export function usageError(problem: OptionProblem, flag: string): UsageError {
   const { option, expected, got } = problem
   const shown = got === undefined ? undefined : withoutSecrets(got)
   return new UsageError(describeProblem({ option, expected, got: shown }, flag))
 }
 
-/** What `read` makes of the value of an option. @throws UsageError naming the option on the command line */
+/** Runs `read` on the value of an option. @throws UsageError naming the flag */
 export function readAs<T>(flag: string, read: () => T): T {
   try {
     return read()
@@ -22,14 +22,14 @@ export function readAs<T>(flag: string, read: () => T): T {
   }
 }
 
-/** For messages: a text that may be a URL with a password. A path such as `C:\pets` or `h:80` stays. */
+/** Hides the password of a URL, for messages. Paths such as `C:\pets` or `h:80` stay. */
 export function withoutSecrets(text: string): string {
   const start = /:\/\//.exec(text) ?? (text.includes('@') ? /:|\/\//.exec(text) : null)
   if (!start) return text
   return `${text.slice(0, start.index)}${start[0]}…${text.endsWith("'") ? "'" : ''}`
 }
 
-/** What is wrong with a file that cannot be read, after its name. */
+/** Explains why a file cannot be read, after its name. */
 export function unreadable(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException
   return UNREADABLE[code] ?? `cannot be read: ${code}`

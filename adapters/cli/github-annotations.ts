@@ -3,7 +3,7 @@ import { annotation, type Level } from '../verdict/annotations.js'
 import { isOnGitHub, summaryFile } from '../verdict/github.js'
 import { note, printError } from './output.js'
 
-/** What is wrong with a run, in a line of the log and a row of the summary. */
+/** A problem, for a line of the log and a row of the summary. */
 export interface Problem {
   readonly level: Level
   readonly title: string
@@ -12,9 +12,8 @@ export interface Problem {
 }
 
 /**
- * In a job of GitHub Actions, annotates each problem and adds a table to the summary; elsewhere nothing.
- *
- * @param hints what to do next, such as the command that repeats the run
+ * Annotates each problem and adds a table to the summary, but only in a job of GitHub Actions.
+ * @param hints next steps, such as the repeat command
  */
 export async function tellGitHub(
   headline: string,
@@ -37,7 +36,7 @@ export async function tellGitHub(
   )
 }
 
-/** As text: what a client has sent is neither markup nor another cell. */
+/** Escapes markup and cell separators that a client has sent. */
 function inCell(text: string): string {
   return text
     .replace(/[|<>&`*_[\]\\]/g, character => `&#${character.charCodeAt(0)};`)

@@ -2,11 +2,10 @@ import { COMMANDS, type Command, type CommandName } from './commands.js'
 import { flagOf, GENERAL, type Option, type Options } from './options.js'
 
 const PROGRAM = 'animal-adoption-store'
-/** In columns. */
 const WIDTH = 80
 const INDENT = 31
 
-/** @param name whose help it is; without one, a list of all commands */
+/** @param name of the command; if omitted, lists all commands */
 export function helpText(name?: CommandName): string {
   if (name === undefined || name === 'help' || name === 'version') return listOfCommands()
   const { usage, does, more = '', examples = [], groups = {}, variables }: Command = COMMANDS[name]
@@ -65,7 +64,7 @@ function wrapped(text: string, width = WIDTH): string {
   return lines.join('\n')
 }
 
-/** Such as `--port <n>`. */
+/** Formats a flag with its value, such as `--port <n>`. */
 export function signature(name: string, { value, alone }: Option): string {
   const flag = flagOf(name)
   if (value === undefined) return flag

@@ -14,7 +14,9 @@ import { numbered } from '../test-double/animals.js'
 import { UsageError } from './errors.js'
 import { readBytes } from './output-files.js'
 
-/** The animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError */
+/**
+ * Reads the animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError
+ */
 export async function readSeed(path: string): Promise<PetSnapshot> {
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) {
@@ -42,13 +44,13 @@ function nameOf(item: unknown): string {
   return typeof name === 'string' ? ` ('${name.slice(0, 40)}')` : ''
 }
 
-/** A file of `--keys`: as the store takes the keys, but with `expires` as ISO 8601. */
+/** A keys file (see `--keys`): keys as the store takes them, with `expires` as ISO 8601. */
 export type KeyFile = ReadonlyMap<string, KeyRecord>
 type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
 
-/** The keys of `--keys`. @throws UsageError */
+/** Reads the keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
-  // Not shown: it holds the keys.
+  // The value is not shown: it holds the keys.
   if (path.trimStart().startsWith('{')) {
     throw new UsageError('--keys takes a file, not its content: --keys <file.json>')
   }
@@ -57,18 +59,21 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   return Object.fromEntries(await checkKeys(path, keys))
 }
 
-/** Unchecked except for its form. @throws UsageError */
+/** Reads the file and checks only its form. @throws UsageError */
 export async function readKeyFile(path: string): Promise<KeyFile> {
   const text = await readText('--keys', path)
   const sliced = await readInSlices(text)
   if (sliced) return sliced
-  // Only the whole text shows where something is wrong.
+  // Only the whole text gives the position of a mistake.
   const keys = parseUnique('--keys', path, text)
   if (isMembers(keys)) return new Map(Object.entries(keys))
   throw notKeys(path)
 }
 
-/** The members of a JSON object, with a turn for requests in between; undefined if any looks wrong. */
+/**
+ * Reads the members of a JSON object in slices, between which requests get a turn; undefined if any
+ * looks wrong.
+ */
 async function readInSlices(text: string): Promise<KeyFile | undefined> {
   const keys = new Map<string, KeyRecord>()
   for (const slice of slicesOf(text)) {
@@ -76,14 +81,14 @@ async function readInSlices(text: string): Promise<KeyFile | undefined> {
     const { value, duplicate } = parsed(slice) ?? {}
     if (!isMembers(value) || duplicate) return undefined
     const entries = Object.entries(value)
-    // Without members, there is a comma too many.
+    // An empty slice means an extra comma.
     if (entries.length === 0 || entries.some(([key]) => keys.has(key))) return undefined
     for (const [key, record] of entries) keys.set(key, record)
   }
   return keys
 }
 
-/** The text of an object as texts of objects, each with up to `SLICE` of its members. */
+/** Splits the text of an object into objects with up to `SLICE` members each. */
 function* slicesOf(text: string): Generator<string> {
   let depth = 0
   let members = 0
@@ -105,13 +110,12 @@ function notKeys(path: string): UsageError {
   return new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
 }
 
-/** How many keys to read before requests get a turn. */
+/** Number of keys to read before requests get a turn. */
 const SLICE = 1_000
 
 /**
  * Errors name positions only, as any text of the file may be a key.
- *
- * @param known keys that are valid: the file's stay the same objects where they are equal
+ * @param known valid keys, whose records are reused if equal
  * @throws UsageError
  */
 export async function checkKeys(
@@ -130,7 +134,7 @@ export async function checkKeys(
   })
   const ring = createApiKeys({}, PLANS, sha256)
   await inSlices(keys, ([key, record], at) => {
-    // Keys of one id have one plan, so that all of them are checked if one has changed.
+    // Keys with the same id share a plan, so if one changed, all are checked.
     if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
   })
   return keys
@@ -144,7 +148,7 @@ export async function checkKeys(
   }
 }
 
-/** Requests get a turn after each slice. */
+/** Gives requests a turn after each slice. */
 export async function inSlices<T>(items: Iterable<T>, task: (item: T, at: number) => void) {
   let at = 0
   for (const item of items) {
@@ -192,7 +196,7 @@ async function readText(flag: string, path: string): Promise<string> {
   }
 }
 
-/** @throws UsageError where the text stops being JSON, or for a name that an object has twice */
+/** @throws UsageError for a syntax error, or a name that occurs twice in an object */
 function parseUnique(flag: string, path: string, text: string): unknown {
   const result = parsed(text)
   if (!result) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { neededNode } from './version.js'
 
-// Nothing else is imported here, so that an old Node still gets as far as this line.
+// An old Node must get as far as this line, so nothing else is imported.
 const needed = neededNode()
 if (isOlder(process.versions.node, needed)) {
   process.stderr.write(
@@ -9,7 +9,7 @@ if (isOlder(process.versions.node, needed)) {
   )
   process.exit(1)
 }
-// Without `await`, which CommonJS does not have here.
+// CommonJS has no top-level `await`.
 import('./program.js').then(({ run }) => run(process.argv.slice(2)))
 
 function isOlder(node: string, needed: string): boolean {

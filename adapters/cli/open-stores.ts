@@ -15,32 +15,32 @@ import { note } from './output.js'
 import { readBytes } from './output-files.js'
 import type { Stops } from './shutdown.js'
 
-/** A storage named on the command line. */
 export interface OpenStorage {
   readonly storage: PetStorage
-  /** The name to show: without user and password. */
+  /** Name without user and password, for messages. */
   readonly name: string
   /** Stores all of it if the storage was never used; resolves with whether it did. */
   seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   /** Reads all of it. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
   count(): Promise<number>
-  /** Rejects while it cannot serve; undefined if it always can. */
+  /** Rejects while the storage cannot serve; undefined if it always can. */
   readonly ping?: () => Promise<void>
-  /** Of its pool, if it has one. */
+  /** State of its connection pool, if any. */
   readonly connections?: () => Connections
-  /** What is damaged; undefined for a storage that finds it on opening, or checks itself. */
+  /** Lists damage; undefined for a storage that finds damage on opening, or checks itself. */
   readonly check?: () => Promise<readonly string[]>
 }
 
-/** A storage that is read, and nothing else. */
+/** A storage for reading only. */
 export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
-  /** What opening has found damaged, in a line each. */
+  /** Damage found on opening, one line each. */
   readonly problems: readonly string[]
 }
 
 /**
- * @param warn takes what to know of a storage that works, such as an edit by hand, in a line each
+ * Opens a storage named on the command line.
+ * @param warn receives warnings about a working storage, such as an edit by hand, one line each
  * @throws UsageError for an unknown kind of storage
  * @throws PostgresError, SqliteError and JsonFileError on opening
  */
@@ -62,16 +62,16 @@ export async function openStorage(
 }
 
 /**
- * Opens a storage to read all of it. A JSON file stays as it is, with its journals, and so does an empty
+ * Opens a storage to read all of it, without changing a JSON file, its journals or an empty
  * database.
- *
  * @throws as `openStorage`
  */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
   if (!file) return { ...(await openStorage(flag, name, stops)), problems: [] }
   const { kind, path } = file
-  // Opening a missing file would create it. Where a journal of it is left, opening says what to restore.
+  // Opening would create a missing file. If only its journal is left, opening explains what to
+  // restore.
   if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
     throw new UsageError(`${path} does not exist`)
   }
@@ -81,7 +81,7 @@ export async function openToRead(flag: string, name: string, stops: Stops): Prom
 
 const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
 
-/** The file that a storage is in; undefined for one that is in no file. */
+/** Returns the storage's file; undefined if it has none. */
 export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } | undefined {
   const [, path] = /^sqlite:(.+)$/s.exec(name) ?? []
   if (path !== undefined) return { kind: 'sqlite', path }
@@ -91,9 +91,8 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
 }
 
 /**
- * Undefined for `memory:`, where the store counts by itself.
- *
- * @param required whether to reject when the server is away
+ * Undefined for `memory:`, as the store counts by itself.
+ * @param required true rejects if the server is down
  * @throws UsageError
  */
 export async function openLimits(name: string, required: boolean, stops: Stops) {
@@ -114,7 +113,7 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
     addressOf,
   )
   if (url.includes('?')) {
-    // Not shown: it may be the rest of a password.
+    // The parameter is not shown: it may be the rest of a password.
     const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
     throw new UsageError(`--rate-limit-store ${known}`)
   }
@@ -193,7 +192,7 @@ async function openSqliteLimits(path: string, stops: Stops) {
   }
 }
 
-/** Node 22 warns once that its SQLite is experimental, between the lines of this program. */
+/** Filters Node 22's warning that its SQLite is experimental. */
 function loadNodeSqlite(): void {
   const { emitWarning } = process
   process.emitWarning = () => {}
@@ -204,11 +203,11 @@ function loadNodeSqlite(): void {
   }
 }
 
-/** For storages that no other process changes. */
+/** Wraps a storage that no other process changes. */
 function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   return {
     storage,
-    // In memory it is new, and a file has its own `seed`.
+    // In memory, the storage is new; a file has its own `seed`.
     async seed(content) {
       await storage.restore(isStream(content) ? await snapshotOf(content) : content)
       return true
@@ -221,17 +220,16 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
 /** The server of `--store postgres://…` or `--rate-limit-store redis://…`. */
 interface ServerUrl {
   readonly url: string
-  /** Without user and password. */
+  /** Address without user and password. */
   readonly address: string
-  /** Parameters that are for this program, not for the driver. */
+  /** Parameters for this program rather than the driver. */
   readonly own: URLSearchParams
 }
 
 /**
- * `postgres:` and `redis:` alone read a variable, so that `ps` shows no password; parameters that follow them
- * come before those of the variable.
- *
- * @param names of parameters that are taken out of the query
+ * Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
+ * them override the variable's.
+ * @param names of parameters to take out of the query
  * @param addressOf checks a URL, and throws without the URL in the message
  * @throws UsageError
  */
@@ -250,7 +248,7 @@ function readServerUrl(
   }
   try {
     const address = addressOf(text)
-    // Not by URL, which refuses a user without a host, as `pg` takes them with `?host=<folder>`.
+    // URL rejects a user without a host, which `pg` takes with `?host=<folder>`.
     const [base, query] = text.split('?', 2)
     const all = new URLSearchParams([
       ...new URLSearchParams(parameters),

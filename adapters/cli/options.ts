@@ -3,7 +3,7 @@ import { durationOf, INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
 import { UsageError, withoutSecrets } from './errors.js'
 
-/** An option of the command line: what reads and checks it, and what `--help` and the page say. */
+/** An option of the command line: parsing, checks and help. */
 export interface Option<T = unknown> extends About, More {
   readonly kind: Kind<T>
 }
@@ -11,39 +11,38 @@ export interface Option<T = unknown> extends About, More {
 /** Options by name, such as `stagingPort` for `--staging-port`. */
 export type Options = Readonly<Record<string, Option>>
 
-/** What a command receives: every option as a value of its type. */
+/** Parsed options, by name. */
 export type SettingsOf<O extends Options> = {
   readonly [N in keyof O]: O[N] extends Option<infer T> ? T : never
 }
 
 interface About {
   readonly help: string
-  /** The placeholder of its value; an option without one is on or off. */
+  /** Placeholder of the value; an option without one is a switch. */
   readonly value?: string
   readonly default?: string
 }
 
 interface More {
   readonly short?: string
-  /** What the bare option stands for, where the value may be left out. */
+  /** Value of the bare option, if the value may be left out. */
   readonly alone?: string
-  /** The option without which it has no meaning. */
+  /** Option that this one requires. */
   readonly needs?: string
-  /** The options that contradict it. */
+  /** Options that cannot be combined with it. */
   readonly excludes?: readonly string[]
 }
 
-/** A type of values. */
 export interface Kind<T> {
   /** Completes the sentence "--port takes …". */
   readonly takes: string
-  /** @returns undefined for anything else */
+  /** @returns undefined for an invalid text */
   readonly read: (text: string) => T | undefined
   /** The option may be repeated: its texts are joined with commas. */
   readonly isList?: true
 }
 
-/** @param value its placeholder, and after `=` its default: `n=4280` */
+/** @param value placeholder, and after `=` the default: `n=4280` */
 function option<T>(
   kind: Kind<T>,
   value: `${string}=${string}`,
@@ -62,7 +61,6 @@ function option<T>(kind: Kind<T>, value: string, help: string, more?: More): Opt
   }
 }
 
-/** An option that is on or off. */
 function toggle(help: string, more?: More): Option<boolean> {
   return { help, kind: { takes: 'no value', read: () => true }, ...more }
 }
@@ -130,7 +128,6 @@ const list: Kind<readonly string[]> = {
   read: given => given.split(',').filter(word => word !== ''),
 }
 
-/** A host, or a host and a port. */
 export interface Address {
   readonly host: string
   readonly port: number
@@ -142,7 +139,7 @@ const address: Kind<Address> = {
     if (/^\d*$/.test(given) || !URL.canParse(`http://${given}`)) return undefined
     const { hostname, pathname } = new URL(`http://${given}`)
     if (hostname === '' || pathname !== '/') return undefined
-    // An address of IPv6 without its brackets; 9464 is the port of exporters of OpenTelemetry.
+    // IPv6 without brackets; 9464 is the default port of OpenTelemetry's Prometheus exporter.
     return {
       host: hostname.replace(/^\[|\]$/g, ''),
       port: Number(/:(\d+)$/.exec(given)?.[1] ?? 9464),
@@ -238,7 +235,7 @@ export const STORE_OF_EXEC = {
   seed: { ...STORE.seed, help: 'animals: an array of NewPet, instead of none' },
 }
 
-/** What `openapi` describes. */
+/** Features that `openapi` can describe. */
 export const DESCRIBED = {
   keys: STORE.keys,
   rateLimiting: STORE.rateLimiting,
@@ -291,7 +288,7 @@ export const EXPLORE = {
 export const THROUGH = {
   through: option(text, 'base-url', 'judge against this server instead of a private store', {
     excludes: Object.keys({ ...STORE, ...RUN, ...EXPLORE, requireFaults: true })
-      // The server may have pages.
+      // The server may have pagination.
       .filter(name => name !== 'pagination'),
   }),
   apiKey: option(text, 'key', 'API key for the command', { needs: 'through' }),

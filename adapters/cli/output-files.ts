@@ -4,9 +4,8 @@ import type { Awaitable } from '../../src/lib/async.js'
 import { UsageError, unreadable, withoutSecrets } from './errors.js'
 
 /**
- * What a file holds.
- *
- * @param flag the option that names it
+ * Reads an input file.
+ * @param flag option that names the file
  * @throws UsageError for a file that cannot be read
  */
 export async function readBytes(path: string, ...flag: readonly string[]): Promise<Buffer> {
@@ -18,18 +17,17 @@ export async function readBytes(path: string, ...flag: readonly string[]): Promi
   }
 }
 
-/** A result of a run, for a file that a flag names. */
+/** A result for the file that a flag names. */
 export interface Output {
   readonly flag: string
-  /** undefined where the flag was not given */
+  /** undefined if the flag was not given */
   readonly path: string | undefined
   readonly text: () => Awaitable<string>
 }
 
 /**
- * Writes the results of a run, each even if another fails, as a run cannot be had again. Creates missing
- * folders for the same reason.
- *
+ * Writes the results of a run, each even if another fails, and creates missing folders, because a
+ * run cannot be repeated exactly.
  * @throws UsageError naming every flag whose file could not be written
  */
 export async function writeOutputs(outputs: readonly Output[]): Promise<void> {

@@ -5,17 +5,19 @@ export function print(text: string): void {
   process.stdout.write(withoutCommands(text))
 }
 
-/** Writes to stderr. */
 export function printError(text: string): void {
   process.stderr.write(withoutCommands(text))
 }
 
-/** Says something on stderr, in one line. */
+/** Prints a message on stderr, in one line. */
 export function note(message: string): void {
   printError(`animal-adoption-store: ${printable(message)}\n`)
 }
 
-/** A record of `--log json`. Its `level` is that of pino: 30 info, 40 warning, 50 error, 60 fatal. */
+/**
+ * Formats a record of `--log json`. Levels are those of pino: 30 info, 40 warning, 50 error, 60
+ * fatal.
+ */
 export function jsonRecord(event: string, fields: object, time: number): string {
   const level = LEVELS[event] ?? 30
   return JSON.stringify({ level, time: new Date(time).toISOString(), event, ...fields })
@@ -31,7 +33,7 @@ const LEVELS: Readonly<Record<string, number>> = {
   failed: 60,
 }
 
-/** How far it is, on stderr, on terminals only. */
+/** Shows progress on stderr, on terminals only. */
 export function createProgress() {
   const isShown = process.stderr.isTTY === true
   const write = (text: string) => {

@@ -4,12 +4,12 @@ import { jsonRecord, print, printError } from './output.js'
 import type { Stop } from './serve/serve.js'
 
 /**
- * The command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure
- * is one line on stderr.
+ * Runs the command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A
+ * failure is one line on stderr.
  */
 export async function run(words: readonly string[]): Promise<void> {
   process.stdout.on('error', failToWrite)
-  // Nothing is left to report it on.
+  // stderr is gone, so there is nowhere to report this.
   process.stderr.on('error', () => {})
   let line: CommandLine | undefined
   try {
@@ -49,7 +49,7 @@ function stopOnSignal(stop: Stop, line: CommandLine): void {
   let stopping = false
   const failToStop = (error: unknown) => {
     fail(error, line)
-    // What could not be stopped would go on.
+    // Whatever failed to stop would keep the process alive.
     process.exit()
   }
   for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 })) {
@@ -61,12 +61,12 @@ function stopOnSignal(stop: Stop, line: CommandLine): void {
   }
 }
 
-/** @param line undefined where it could not be read */
+/** @param line undefined if the command line could not be read */
 function fail(error: unknown, line?: CommandLine): void {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
-  // By name, as each file of the bundle has classes of its own.
+  // Compared by name, as each file of the bundle has its own classes.
   const isUsage = name === 'UsageError' || name === 'OptionError'
-  // Those are one line but for the data in them; of others, such as a missing module, the first says it.
+  // Usage errors are one line. Of other errors, print the first line.
   const text = printable(isUsage ? message : (message.split('\n')[0] ?? ''))
   const hints = [...(line?.variables ?? [])]
     .filter(([flag]) => text.split(/[^\w-]/).includes(flag))

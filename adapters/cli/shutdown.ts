@@ -1,11 +1,10 @@
-/** What is to be stopped at the end, in the order in which it was started. */
+/** Functions to call at the end, in order of start. */
 export type Stops = (() => Promise<void>)[]
 
 /**
- * The last first, and each one even where others fail: a server that still listens would keep the
- * process alive.
- *
- * @throws what the first failure threw
+ * Stops the last first, and each one even if others fail: a server that still listens would keep
+ * the process alive.
+ * @throws the first failure
  */
 export async function stopAll(stops: Stops): Promise<void> {
   const last = stops.pop()
@@ -15,8 +14,8 @@ export async function stopAll(stops: Stops): Promise<void> {
 }
 
 /**
- * Stops everything when `run` fails, with what `run` threw: it says more than what fails on the way
- * out.
+ * Stops everything if `run` fails, and throws its failure: it says more than failures while
+ * stopping.
  */
 export async function stopOnFailure<Result>(
   stops: Stops,
@@ -30,7 +29,7 @@ export async function stopOnFailure<Result>(
   }
 }
 
-/** Runs it, and stops everything afterwards. */
+/** Runs `run`, and stops everything afterwards. */
 export async function withStops<Result>(run: (stops: Stops) => Promise<Result>): Promise<Result> {
   const stops: Stops = []
   const result = await stopOnFailure(stops, () => run(stops))

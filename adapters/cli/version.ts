@@ -1,16 +1,15 @@
 import { createRequire } from 'node:module'
 
-/** Put in by the bundle, which need not look for the file then. */
+/** Set by the bundle, which then need not look for the file. */
 declare const BUNDLED_VERSION: string | undefined
 declare const BUNDLED_ENGINE: string | undefined
 
-/** The version of this package. */
 export function version(): string {
   if (typeof BUNDLED_VERSION !== 'undefined') return BUNDLED_VERSION
   return manifest().version
 }
 
-/** The oldest Node that it runs on, such as `20.15`. */
+/** The oldest supported Node, such as `20.15`. */
 export function neededNode(): string {
   const engine = typeof BUNDLED_ENGINE === 'undefined' ? manifest().engines.node : BUNDLED_ENGINE
   return engine.slice('>='.length)

@@ -4,25 +4,24 @@ import { constants } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { UsageError } from '../errors.js'
 
-/** How to run a command without input, keeping what it prints, and end it with everything it has started. */
+/** Runs a command without input, captures its output, and ends it with all its descendants. */
 export interface Capture {
-  /** How long it may take. */
+  /** Time limit, in ms. */
   readonly timeoutMs: number
-  /** Ends it early. */
+  /** Ends the command early. */
   readonly signal: AbortSignal
 }
 
 export interface ChildRun {
-  /** The exit code, or 128 + n where signal n ended it; undefined where it took too long. */
+  /** The exit code, or 128 + n for a command ended by signal n; undefined after the time limit. */
   readonly code: number | undefined
-  /** The end of what it has printed, on stdout and stderr; empty where that is not captured. */
+  /** End of stdout and stderr; empty unless captured. */
   readonly output: string
 }
 
 /**
  * Runs a command, by default on the streams of this process and with its signals.
- *
- * @throws UsageError where it cannot be run, or the reason of the signal
+ * @throws UsageError if it cannot be run, or the reason of the signal
  */
 export async function runChild(
   words: readonly string[],
@@ -90,7 +89,7 @@ function start(): ChildProcess {
   return witness
 }
 
-/** @returns stops listening */
+/** @returns a function that stops listening */
 export function onSignals(
   signals: readonly NodeJS.Signals[],
   listener: (signal: NodeJS.Signals) => void,
@@ -120,9 +119,9 @@ async function captured(
   try {
     const code = await ended
     const isLate = late.aborted
-    // Whatever it has left running would hold its output, and disturb nobody but other runs.
+    // Kill leftover processes: they keep the pipes open and disturb later runs.
     kill(child)
-    // A process in a session of its own is not ended with it, and may hold the streams.
+    // A process in another process group survives, and may keep the streams open.
     await Promise.race([closed, setTimeout(MOST_WAIT)])
     child.stdout?.destroy()
     child.stderr?.destroy()
@@ -133,9 +132,9 @@ async function captured(
   }
 }
 
-/** How many characters of output are kept. */
+/** Maximum characters of captured output. */
 const MOST_OUTPUT = 65_536
-/** In ms, for output that may still come. */
+/** Wait for remaining output, in ms. */
 const MOST_WAIT = 500
 
 async function endOf(child: ChildProcess, command: string): Promise<number> {
@@ -148,7 +147,7 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
   }
 }
 
-/** The signals that ask a process to end; Windows does not have all of them. */
+/** Signals that ask a process to end; Windows does not have all of them. */
 export const ENDING = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).filter(
   signal => signal in constants.signals,
 )
@@ -165,6 +164,6 @@ function kill(child: ChildProcess): void {
     if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL')
     else child.kill('SIGKILL')
   } catch {
-    // It has ended.
+    // The process has already ended.
   }
 }

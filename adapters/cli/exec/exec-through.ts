@@ -9,14 +9,14 @@ import { printError } from '../output.js'
 import { runChild } from './child-process.js'
 import { checkCommand, conclude, environmentFor, nothingArrived, whileOthersSend } from './exec.js'
 
-/** How long the service may be silent, in ms. */
+/** Time limit for silence of the service, in ms. */
 const TIMEOUT_MS = 60_000
 
 /**
- * Runs a command against a server elsewhere, with a proxy on loopback in between, and prints the
- * verdict on everything it sent.
- *
- * @returns the exit code: the command's own, or 1 when `--strict` fails or the service's certificate was refused
+ * Runs a command against a server elsewhere, through a proxy on loopback, and prints the verdict on
+ * everything the command sent.
+ * @returns the command's exit code, or 1 if `--strict` fails or the service's certificate was
+ * refused
  * @throws UsageError
  */
 export async function execThrough(
@@ -36,7 +36,7 @@ export async function execThrough(
   const variables = {
     ...environmentFor(proxy.url),
     ...(apiKey !== undefined && { ADOPTION_STORE_API_KEY: apiKey }),
-    // Commands to another store would only mislead.
+    // Commands for another store would only mislead.
     ADOPTION_STORE_CONTROL_URL: undefined,
   }
   const { code } = await runChild(words, variables)

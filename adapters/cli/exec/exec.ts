@@ -33,20 +33,19 @@ import { type Capture, type ChildRun, runChild } from './child-process.js'
 import { repeatText } from './repeat-command.js'
 import { type VerdictFile, withCommands } from './report-file.js'
 
-/** What a run has shown, as data: its text, its files and the exit code are made from it. */
+/** The result of a run, from which its text, files and exit code are made. */
 export interface Result {
   readonly report: Report
-  /** Why nothing was checked; undefined where something was. */
+  /** Why nothing was checked; undefined if something was. */
   readonly untested: string | undefined
   /** How many requests came after the end of the command: they are not in the report. */
   readonly late: number
 }
 
 /**
- * Runs a command next to a private store, and prints the verdict on everything it sent.
- *
- * @param given the options as they were written, for a command that repeats the run
- * @returns the exit code: the command's own, or 1 when `--strict`, `--require-faults` or `--schedule` fails
+ * Runs a command next to a private store, and prints the verdict on everything the command sent.
+ * @param given options as they were written, for the repeat command
+ * @returns the command's exit code, or 1 if `--strict`, `--require-faults` or `--schedule` fails
  * @throws UsageError
  */
 export async function exec(
@@ -85,7 +84,7 @@ function lateText({ late }: Pick<Result, 'late'>): string {
   return late === 0 ? '' : `${count(late, 'request')} came ${LATE}: they are not in the verdict.\n`
 }
 
-/** What a clean run says nothing about, in one line. */
+/** Names, in one line, what a clean run did not exercise. */
 async function untriedText(
   { requests, inspect }: JudgedDouble,
   schedule: Schedule,
@@ -94,7 +93,7 @@ async function untriedText(
   const sent = requests()
   const lists = sent
     .filter(({ operation, status }) => operation === 'listPets' && status === 200)
-    // A fault, or a redacted number, may have left something else than JSON.
+    // A fault, or a redacted number, may have made the body invalid JSON.
     .map(({ body }) => body?.match(/\{"id":/g)?.length ?? 0)
   const parts = [
     schedule.length === 0 && sent.every(({ fault }) => !fault) && 'faults (add --explore)',
@@ -110,7 +109,7 @@ function say(text: string): void {
   printError(text)
 }
 
-/** What `exec` needs before it can run its command. */
+/** Everything `exec` needs before it runs its command. */
 export type Setup = Awaited<ReturnType<typeof readSetup>>
 
 /** @throws UsageError */
@@ -118,7 +117,7 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
   checkCommand(settings, words)
   const apiKeys = await readApiKeys(settings)
   const now = settings.clock ?? Date.now()
-  // The one that is passed on: in plain text, and valid at this time.
+  // The key for the command: in plain text, and valid now.
   const [apiKey] =
     Object.entries(apiKeys).find(
       ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
@@ -132,7 +131,7 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
   return { settings, words, apiKeys, apiKey, initial }
 }
 
-/** What every kind of `exec` needs. @throws UsageError */
+/** Checks the input of every form of `exec`. @throws UsageError */
 export function checkCommand({ allow }: VerdictSettings, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
   const rules: readonly string[] = RULES.map(({ id }) => id)
@@ -143,19 +142,19 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
   throw new UsageError(`--allow takes a rule of the verdict, ${got}`)
 }
 
-/** A run of the command, and what it did to the store. */
+/** A run of the command, with its effects on the store. */
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
   /** Whether every call got 401. */
   readonly isRefused: boolean
-  /** With `--record`. */
+  /** Only with `--record`. */
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
-  /** With `--har`. */
+  /** Only with `--har`. */
   readonly exchanges: readonly HarSource[]
 }
 
-/** Runs the command next to a store and a server of its own, which are closed after `use`. */
+/** Runs the command next to its own store and server, which are closed after `use`. */
 export function runWithStore<T>(
   { settings, words, apiKeys, apiKey, initial }: Setup,
   schedule: Schedule,
@@ -175,7 +174,7 @@ export function runWithStore<T>(
     double.events.listeners.add(({ act }) => {
       if (act.do === 'send' && act.operation !== undefined) calls.add(act.id)
       if (act.do === 'answer' && act.response.status === 401 && calls.has(act.id)) refused++
-      // At once: a key may be revoked, or a world deleted, before the run ends.
+      // Taken immediately: a key may be revoked, or a world deleted, before the run ends.
       if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
     })
     const variables = {
@@ -221,7 +220,7 @@ async function hasLeftRunning(baseUrl: string): Promise<boolean> {
   return (await Promise.all(environments)).some(text => text.includes(variable))
 }
 
-/** On a terminal: what the command finds in its environment, and from time to time how far it is. */
+/** Shows, on a terminal, the command's environment and, from time to time, its progress. */
 function announce(url: string, calls: () => number): () => void {
   if (!process.stderr.isTTY) return () => {}
   note(`exec sets ADOPTION_STORE_BASE_URL=${url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`)
@@ -229,7 +228,7 @@ function announce(url: string, calls: () => number): () => void {
   return () => clearInterval(timer)
 }
 
-/** What to say of each fault of the schedule that has not happened. */
+/** Reports each fault of the schedule that had no effect. */
 function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
   const never = missing().join(', ')
   const sent = requests.map(({ point }) => point).join(', ') || 'nothing'
@@ -241,7 +240,7 @@ function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readon
   return [...missed, ...refused]
 }
 
-/** With `--require-faults`, a fault that never fired is certain to be wrong. */
+/** With `--require-faults`, an unused fault is a finding, not a note. */
 function withRequired(report: Report): Report {
   const findings = [...report.findings, ...report.notes.filter(isRequired)]
   const notes = report.notes.filter(note => !isRequired(note))
@@ -283,7 +282,7 @@ const CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** Whether `--strict`, if given, is content. */
+/** True if the result satisfies `--strict`, or `--strict` was not given. */
 export function isProven(
   { report, untested, late }: Result,
   { strict, allow }: VerdictSettings,
@@ -293,22 +292,21 @@ export function isProven(
   return untested === undefined && late === 0 && report.ok && isClean
 }
 
-/** How a run came about, and what else there is to say of it. */
+/** The origin of a run, and further remarks about it. */
 interface Circumstances {
   readonly settings: ExecSettings
   readonly words: readonly string[]
-  /** The options as they were written. */
+  /** Options as they were written. */
   readonly given: ReadonlyMap<string, string>
-  /** Whether the faults had their effect. @default true */
+  /** False if a fault had no effect. @default true */
   readonly isFine?: boolean
   readonly journal?: readonly JournalEntry[]
   readonly outputs?: readonly Output[]
 }
 
 /**
- * Annotates the verdict on GitHub, and writes the files of a run.
- *
- * @returns the exit code: that of the command, or 1
+ * Annotates the verdict on GitHub, and writes the output files.
+ * @returns the command's exit code, or 1
  * @throws UsageError for a file that cannot be written
  */
 export async function conclude(

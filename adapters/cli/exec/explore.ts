@@ -19,17 +19,16 @@ import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRu
 import { quoted, repeatText } from './repeat-command.js'
 import { type CommandFailure, type ExploredFile, withCommands } from './report-file.js'
 
-/** A run that has ended. */
+/** A completed run. */
 interface Ran extends Outcome<CommandFailure> {
   readonly schedule: Schedule
 }
 
 /**
- * Runs a command again and again, each time next to a private store and with other faults, until
- * every schedule that runs have shown to be possible has been tried.
- *
- * @param given the options as they were written, for a command that repeats a run
- * @returns the exit code: 1 when a run has failed, or when there was nothing to explore
+ * Runs a command repeatedly, each time next to a private store and with other faults, until every
+ * schedule that runs revealed has been tried.
+ * @param given options as they were written, for the repeat commands
+ * @returns the exit code: 1 if a run failed, or if there was nothing to explore
  * @throws UsageError
  */
 export async function explore(
@@ -41,7 +40,7 @@ export async function explore(
   const setup = await readSetup(settings, words)
   const interruption = new AbortController()
   const { signal } = interruption
-  // Every run listens to it.
+  // Every run adds a listener.
   setMaxListeners(0, signal)
   const stopListening = onSignals(ENDING, name => interruption.abort(128 + constants.signals[name]))
   const all: Ran[] = []
@@ -85,10 +84,10 @@ export async function explore(
   }
 }
 
-/** In ms: how often it says off a terminal how far it is. */
+/** Interval in ms between progress reports off a terminal. */
 const PROGRESS = 10_000
 
-/** Runs the command with these faults, several times where its requests come in another order than before. */
+/** Runs the command with these faults, several times if the order of its requests varies. */
 async function reach(
   schedule: Schedule,
   setup: Setup,
@@ -101,7 +100,7 @@ async function reach(
     const outcome = await runWithStore(setup, schedule, capture, async run => {
       const { seen, code: exitCode, output, report } = run
       const requests = run.double.requests()
-      // A fault of the schedule may take the place of one that the command has armed itself.
+      // A scheduled fault may replace one that the command armed itself.
       const allow = schedule.length > 0 ? [...settings.allow, 'fault.unused'] : settings.allow
       const reason = reasonOf(run, { ...settings, allow })
       const failure = reason !== undefined && {
@@ -165,12 +164,12 @@ function nothingExplored(
   }
   if (runs - 1 - unreached.length > 0) return undefined
   if (unreached.length > 0) return `${NOTHING} no run sent the requests of an earlier one again.`
-  // Every fault was shown to change nothing.
+  // Every fault was proven to change nothing.
   if (exhausted && pruned > 0) return undefined
   return `${NOTHING} no fault was tried. See --faults and --schedules.`
 }
 
-/** The result, and what the search has left open, each in one line. */
+/** One line each for the result and for what the search left open. */
 function summary(
   result: ExploredFile,
   settings: ExecSettings,
@@ -199,7 +198,9 @@ function summary(
   return lines
 }
 
-/** How to spare requests that only prepare a test: those with failures, where others have none. */
+/**
+ * Suggests skipping requests that only prepare a test: those with failures where others have none.
+ */
 function setUpHint({ failures }: ExploredFile, first: Ran | undefined): readonly string[] {
   const points = failures.flatMap(({ schedule }) => schedule.match(/\b\w+(?=#)/g) ?? [])
   const failed = new Set<string>(points)
@@ -223,7 +224,7 @@ function countsText(
   return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
 }
 
-/** Failures with the same reason and rules, and faults at the same requests, have one cause and one text. */
+/** Prints failures as one if they have the same reason, rules and faulted requests. */
 function failureTexts(failures: readonly CommandFailure[]): readonly string[] {
   const causes = new Map<string, CommandFailure[]>()
   for (const failure of failures) {
@@ -244,7 +245,7 @@ function problemOf(failure: CommandFailure): Problem {
 
 const TAIL_LINES = 20
 
-/** The end of a traceback of Python is often all library, and of a stack of Node, too. */
+/** Tracebacks of Python, and stacks of Node, often end in library code. */
 function withoutLibraries(output: string): string {
   return output
     .replace(/^ +File ".*\/(?:lib\/python|(?:site|dist)-packages)[^\n]*\n(?: {4}.*\n)*/gm, '')

@@ -1,10 +1,9 @@
 import { EXPLORE, flagOf } from '../options.js'
 
 /**
- * The command that runs another one again.
- *
- * @param given the options as they were written
- * @param schedule the faults of the run; empty for those that were given
+ * Writes the command that repeats a run.
+ * @param given options as they were written
+ * @param schedule the faults of the run; empty keeps those given
  */
 export function repeatText(
   words: readonly string[],
@@ -19,13 +18,13 @@ export function repeatText(
   return `npx animal-adoption-store ${all.map(quoted).join(' ')}`
 }
 
-/** Options of the search, files to write, and a secret. All others belong to every run. */
+/** Options for the search, for output files, and a secret; all others are part of every run. */
 const LEFT_OUT: readonly string[] = [
   ...Object.keys(EXPLORE),
   ...['report', 'junit', 'record', 'har', 'apiKey'],
 ]
 
-/** For a POSIX shell. */
+/** Quotes for a POSIX shell. */
 export function quoted(word: string): string {
   return /^[\w@%+:,./=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -15,38 +15,41 @@ const count = z.int().check(z.minimum(0))
 
 const shown = z.object({
   ...shownRequestSchema.shape,
-  /** Sends the request to `serve`, for bash; null where it was dropped, or sent in a world or before a reset. */
+  /**
+   * Bash command that sends the request to `serve`; null if dropped, or sent in a world or before a
+   * reset.
+   */
   curl: z.nullable(text),
 })
 const findings = z.array(z.object({ ...findingSchema.shape, shown: z.array(shown) }))
 const judged = { ...reportSchema.shape, findings, notes: findings }
 
 const head = {
-  /** It changes when a reader of the file has to. */
+  /** Changes when readers have to. */
   version: z.literal(1),
-  /** That `exec` has run. */
+  /** The command that `exec` ran. */
   command: texts,
 }
 
 const verdictSchema = z.object({
   ...head,
   ...judged,
-  /** Of `exec`. */
+  /** Exit code of `exec`. */
   exitCode: count,
   /** Why nothing was checked. */
   untested: z.nullable(text),
-  /** The command that runs it again. */
+  /** Command that repeats the run. */
   repeat: text,
 })
 
 const failureSchema = z.object({
   schedule: text,
   reason: text,
-  /** Null where it took too long. */
+  /** Null after the time limit. */
   exitCode: z.nullable(count),
-  /** The end of what it has printed. */
+  /** End of the captured output. */
   output: text,
-  /** The command that runs it again. */
+  /** Command that repeats the run. */
   repeat: text,
   report: z.object(judged),
   requests: z.array(exchangeSchema),
@@ -65,21 +68,21 @@ const exploredSchema = z.object({
   unreached: texts,
 })
 
-/** What `--report` writes, and with `--explore`. */
+/** File of `--report`, without and with `--explore`. */
 export type VerdictFile = Plain<z.infer<typeof verdictSchema>>
 export type ExploredFile = Plain<z.infer<typeof exploredSchema>>
 export type CommandFailure = Plain<z.infer<typeof failureSchema>>
 
-/** The JSON Schema of both, which the package contains. */
+/** JSON Schema of both, included in the package. */
 export function reportJsonSchema(): object {
-  // Readers accept what a later version adds.
+  // Readers accept additions of later versions.
   return z.toJSONSchema(z.union([verdictSchema, exploredSchema]), {
     io: 'input',
     unrepresentable: 'any',
   })
 }
 
-/** A report with the requests as commands, as far as the journal has them. */
+/** Adds requests as commands, as far as the journal has them. */
 export function withCommands(
   report: Report,
   journal: readonly JournalEntry[],
@@ -100,5 +103,5 @@ function curlOf(
   return sent?.method === method ? sent.toCurl(SERVED_AT) : null
 }
 
-/** Where `serve` listens: the store of a run is gone. */
+/** Default address of `serve`: the store of a run is gone. */
 const SERVED_AT = 'http://127.0.0.1:4280'

@@ -3,20 +3,20 @@ import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import type { ServeSettings } from '../options.js'
 import { version } from '../version.js'
 
-/** What scripts need to know once the server listens. */
+/** Facts that scripts need once the server listens. */
 export interface Ready {
   readonly baseUrl: string
   readonly origin: string
-  /** A working key for each plan; empty with `--keys`, which are not printed. */
+  /** A working key per plan; empty with `--keys`, which are not printed. */
   readonly apiKeys: Readonly<Partial<Record<Plan, string>>>
   readonly store: string
   readonly rateLimitStore: string
   readonly animals: number
-  /** The address of the console, with its token, or null without it. */
+  /** Address of the console with its token; null without a console. */
   readonly console: string | null
-  /** The base of the control tree, with its token, or null without it. */
+  /** Base address of the control tree with its token; null without one. */
   readonly control: string | null
-  /** The address of `--metrics`. */
+  /** Address of `--metrics`. */
   readonly metrics?: string
   readonly pid: number
   readonly staging?: { readonly baseUrl: string; readonly origin: string }
@@ -25,9 +25,8 @@ export interface Ready {
 type Row = readonly [label: string, value: string]
 
 /**
- * One screen: the address, working keys, a command to paste, and how to stop.
- *
- * @param source where the animals come from
+ * Fits on one screen: the address, working keys, a command to paste, and how to stop.
+ * @param source names the origin of the animals
  */
 export function banner(ready: Ready, source: string, settings: ServeSettings): string {
   const { baseUrl, origin, staging, store, rateLimitStore, animals, console, control } = ready
@@ -69,7 +68,7 @@ function budgetText({ perMinute, perDay }: Limits): string {
   return `${minute} requests a minute, ${day} a day`
 }
 
-/** Undefined without any. */
+/** Undefined if there is none. */
 function modesOf(settings: ServeSettings): string | undefined {
   const { rateLimiting, noCors, pagination, idempotency, delay, clock, watch } = settings
   const modes = [

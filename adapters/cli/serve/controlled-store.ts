@@ -20,10 +20,9 @@ interface ControlledEnvironment extends Environment {
 }
 
 /**
- * In memory, on a clock of its own: frozen by `--clock`, otherwise running.
- *
+ * Opens a store in memory with its own clock: frozen by `--clock`, otherwise running.
  * @param token opens the control tree
- * @param watch sees every request, but those in worlds
+ * @param watch receives every request outside worlds
  */
 export async function openControlled(
   settings: ControlledSettings,
@@ -68,7 +67,7 @@ export async function openControlled(
 
 type View = Omit<ConsoleWorld, 'isPublicKey'>
 
-/** What the console shows of a double. */
+/** The data of a double for the console. */
 export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View {
   const { clock, inspect, pets } = double
   return {
@@ -80,7 +79,7 @@ export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View
   }
 }
 
-/** The keys of a world are created for it and returned to the client that creates it. */
+/** Shows a world's keys in full, as they were created for it and returned to its client. */
 export function viewsOf(worlds: ReadonlyMap<string, OpenWorld>, isLimited: boolean) {
   const views = [...worlds].map(([id, world]): [string, ConsoleWorld] => {
     const isPublicKey = (apiKey: string) => Object.hasOwn(world.apiKeys, apiKey)

@@ -8,8 +8,8 @@ import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import type { DescribedSettings } from '../options.js'
 
 /**
- * Also answers `GET /openapi.json`, `GET /docs` and `GET /llms.txt`, outside the API. They are loaded on the
- * first request there.
+ * Adds `GET /openapi.json`, `GET /docs` and `GET /llms.txt` outside the API, loaded on the first
+ * request.
  */
 export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
   let documented: Promise<ApiHandler> | undefined
@@ -29,7 +29,7 @@ export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): Api
   }
 }
 
-/** What the options of a store change in its description. */
+/** Maps store options to those of the description. */
 export function describedBy({ keys, pagination, rateLimiting, idempotency }: DescribedSettings) {
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   return { pagination, rateLimiting, idempotency: idempotency !== undefined, demoKeys }
@@ -41,7 +41,7 @@ export function skill(): Promise<string> {
   return readFile(join(dirname(manifest), 'adapters/cli/SKILL.md'), 'utf8')
 }
 
-/** The same as https://llmstxt.org describes it: a title, a summary, and the rest. */
+/** Formats the page as https://llmstxt.org describes: a title, a summary, and the rest. */
 async function llmsText(): Promise<string> {
   const [, summary, title, rest] =
     /^---\n[\s\S]*?^description: (.*)\n---\n\n(# .*\n)([\s\S]*)$/m.exec(await skill()) ?? []

@@ -4,25 +4,23 @@ import { type Page, withPages } from '../../http/pages.js'
 import { version } from '../version.js'
 import { messageOf, type Notes } from './request-log.js'
 
-/** How the backends of a store are. */
 export type Health = ReturnType<typeof watchHealth>
 
 export interface WatchedStore {
   readonly events: StoreEmitter
   /** Rejects while nothing can be stored. */
   readonly ping: (() => Promise<void>) | undefined
-  /** Whether the limits were degraded at the start. */
+  /** True if counting was degraded at the start. */
   readonly degraded?: boolean | undefined
 }
 
-/** So many creates have to fail in a row: one may have met a moment that is over. */
+/** Consecutive failed creates before the store counts as down. */
 const FAILURES = 3
-/** Later, a create may try again, in ms. */
+/** Time in ms after which creates may try again. */
 const MEMORY = 5_000
 
 /**
- * Watches what fails behind the API, where a client sees a 503, or nothing at all.
- *
+ * Watches for failures behind the API, of which a client sees a 503, or nothing.
  * @param notes receive the reasons, which responses do not expose
  */
 export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes) {
@@ -31,7 +29,7 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
   let failures = 0
   let latest: { readonly error: unknown; readonly at: number } | undefined
   let checking: Promise<boolean> | undefined
-  /** From 0 to 2, by checks that took too long: unavailable from 2 on, until it is 0 again. */
+  /** Checks that took too long: unavailable from 2 on, until back at 0. */
   let slow = 0
   events.on('pet.created', () => {
     failures = 0
@@ -50,14 +48,14 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
     notes.say('ratelimit.recovered', 'limits: the server decides again', degradation.end()),
   )
   return {
-    /** Whether animals can be stored, as the storage and the latest creates say. */
+    /** True if animals can be stored, judging by the storage and the latest creates. */
     isAvailable: (): Promise<boolean> =>
       (checking ??= check().finally(() => {
         checking = undefined
       })),
-    /** Whether this process decided the latest requests by itself. */
+    /** True if this process counted the latest requests on its own. */
     isDegraded: degradation.isOn,
-    /** How long it did so, in all. */
+    /** Total time of counting on its own. */
     degradedMs: degradation.totalMs,
   }
 
@@ -90,7 +88,6 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
   }
 }
 
-/** A state that begins and ends again and again, and how long it lasted. */
 function createSpell(isOn = false) {
   let since = isOn ? performance.now() : undefined
   let before = 0
@@ -111,7 +108,7 @@ function createSpell(isOn = false) {
 }
 
 export interface PagesOptions {
-  /** Undefined for a double, which has everything in memory. */
+  /** Undefined for a double, which keeps everything in memory. */
   readonly health: Health | undefined
   /** Aborted once this process wants no new requests: a load balancer should use another. */
   readonly draining: AbortSignal
@@ -119,9 +116,8 @@ export interface PagesOptions {
 }
 
 /**
- * Also answers outside the API, without key, quota or log line: `GET /` with links to everything that
- * is served, and for load balancers `GET /healthz` while the process lives, and `GET /readyz` while its
- * storage answers.
+ * Adds pages outside the API, without key, quota or log line: `GET /` with links, and for load
+ * balancers `GET /healthz` (the process lives) and `GET /readyz` (its storage answers).
  */
 export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
   const { health, draining, control } = options

@@ -2,10 +2,9 @@ import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { type HttpServer, type ListenOptions, listen } from '../../http/listen.js'
 import { withoutSecrets } from '../errors.js'
 
-/** The options that name a port. */
 export type PortFlag = 'port' | 'staging-port' | 'metrics'
 
-/** Listens, or says in one line which option to change. */
+/** Listens, or names in one line the option to change. */
 export async function listenOn(
   handler: ApiHandler,
   options: ListenOptions & { readonly host: string; readonly port: number },
@@ -14,7 +13,7 @@ export async function listenOn(
   const { port } = options
   const host = withoutSecrets(options.host)
   const words = `--${portFlag}${portFlag === 'metrics' ? `=${host}:` : ' '}0`
-  // What can be typed again: npm passes on only what follows `--`.
+  // A command that works as typed: npm passes on only what follows `--`.
   const command = process.env['npm_lifecycle_event'] === 'start' ? `npm start -- ${words}` : words
   const free = `use ${command} to pick a free one`
   const loopback = `use --${portFlag === 'metrics' ? `metrics=127.0.0.1:${port}` : 'host 127.0.0.1'}`
@@ -30,7 +29,7 @@ export async function listenOn(
   })
 }
 
-/** Whether this very store answers there already, in words. */
+/** Describes the program that has the port, if it is this store. */
 async function owner(host: string, port: number): Promise<string> {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
   const init = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(1_000) }

@@ -17,8 +17,8 @@ import type { Notes } from './request-log.js'
 export type Metrics = ReturnType<typeof createMetrics>
 
 /**
- * Each metric, and what it says. Names follow the conventions of OpenTelemetry where it has one, and begin with
- * `adoption_store_` otherwise.
+ * Metrics with their help texts. Names follow the conventions of OpenTelemetry, or else begin with
+ * `adoption_store_`.
  */
 const HELP = {
   http_server_request_duration_seconds: 'Time until a response is decided',
@@ -60,7 +60,7 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
   const page = async () => ({ type: registry.contentType, text: await registry.metrics() })
 
   return {
-    /** Counts what this store announces, and asks for the state of its backends. */
+    /** Counts the events of a store, and reads the state of its backends. */
     watch(
       { events }: Pick<Store, 'events'>,
       health: Health,
@@ -72,7 +72,7 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
       events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
       if (connections) addConnections(connections, kinds)
     },
-    /** Answers `GET /metrics` and nothing else. */
+    /** Answers only `GET /metrics`. */
     handler: withPages(NOTHING, new Map([[PATH, page]])),
     async stop(): Promise<void> {
       unsubscribe('animal-adoption-store.exchange', onExchange)
@@ -83,7 +83,7 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
 
 type Kinds = ReturnType<typeof kindsIn>
 
-/** How to add a metric. */
+/** Registers metrics by kind. */
 function kindsIn(registry: Registry) {
   const registers = [registry]
   const about = (name: Name, labelNames: readonly string[] = []) => {
@@ -93,7 +93,7 @@ function kindsIn(registry: Registry) {
     counter: (name: Name, ...labels: string[]) => new Counter(about(name, labels)),
     histogram: (name: Name, buckets: number[], ...labels: string[]) =>
       new Histogram({ ...about(name, labels), buckets }),
-    /** @param read what it has come to */
+    /** @param read returns the current total */
     sum: (name: Name, read: () => number) =>
       new Counter({
         ...about(name),
@@ -103,7 +103,7 @@ function kindsIn(registry: Registry) {
         },
       }),
     gauge: (name: Name, ...labels: string[]) => new Gauge(about(name, labels)),
-    /** @param collect sets its value whenever it is asked for */
+    /** @param collect sets the value on each scrape */
     reading: (name: Name, collect: (gauge: Gauge) => Awaitable<void>, ...labels: string[]) =>
       new Gauge({
         ...about(name, labels),
@@ -130,7 +130,7 @@ function createMeters({ counter, histogram, gauge }: Kinds) {
     waits: histogram('adoption_store_storage_queue_wait_seconds', SECONDS, 'queue'),
     queues: gauge('adoption_store_storage_queue_items', 'queue'),
   }
-  // The first of them would not count as an increase otherwise.
+  // Starts at 0, as the first rejection would not count as an increase otherwise.
   for (const code of Object.keys(ERROR_STATUS)) meters.rejections.inc({ code }, 0)
   for (const code of LIMITED) meters.shadowed.inc({ code }, 0)
   for (const operation of OPERATIONS) meters.failures.inc({ operation }, 0)
@@ -140,7 +140,7 @@ function createMeters({ counter, histogram, gauge }: Kinds) {
 function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
   const labels = {
     operation: response.about?.operation ?? '',
-    // The parser of Node refuses methods that it does not know, so there are not many.
+    // Node's parser refuses unknown methods, so there are few values.
     http_request_method: request.method,
     http_response_status_code: response.status,
   }
@@ -168,7 +168,7 @@ const NOTHING: ApiHandler = {
 
 const NOT_FOUND = 'Only GET /metrics is served here.\n'
 
-/** In seconds, from what memory takes to the longest time limit. */
+/** In seconds, from a response out of memory to the longest time limit. */
 const SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
@@ -180,7 +180,7 @@ const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
 function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
   reading('adoption_store_storage_available', async gauge => {
     const states = await Promise.all(watched.map(one => one.isAvailable()))
-    // Unknown while none is open yet.
+    // Unknown while no store is open.
     gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
   })
   reading('adoption_store_rate_limit_degraded', gauge =>
@@ -193,7 +193,7 @@ function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
   reading('adoption_store_build_info', setVersion, 'version')
 }
 
-/** As Prometheus does of its own configuration. The files of the start were valid. */
+/** Like Prometheus for its own configuration. The files of the start were valid. */
 function addReloads(notes: Pick<Notes, 'listen'>, { gauge }: Kinds): void {
   const successful = gauge('adoption_store_last_reload_successful')
   const at = gauge('adoption_store_last_reload_success_timestamp_seconds')

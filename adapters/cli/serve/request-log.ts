@@ -11,18 +11,18 @@ import { jsonRecord } from '../output.js'
 
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'
-  /** The time of the entries. */
+  /** Clock of the entries. */
   readonly clock: Clock
-  /** The valid API keys, which are redacted: the same value as long as they are the same. */
+  /** Valid API keys to redact; a new value after each change. */
   readonly keys: () => Keys
-  /** For keys that are known by their digest. */
+  /** Needed for keys that are known by digest. */
   readonly sha256?: Sha256 | undefined
   /** Colors `pretty` lines, for a terminal. */
   readonly colors: boolean
   readonly write: (line: string) => void
 }
 
-/** Writes a line for each answer: time, request, status, key id, budget and duration. */
+/** Writes a line per answer: time, request, status, key id, budget and duration. */
 export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
   const { format, clock, keys, sha256, colors, write } = options
   if (format === 'silent') return handler
@@ -43,7 +43,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
   }
 }
 
-/** What the server says on stderr besides requests. */
+/** Messages of the server on stderr, besides requests. */
 export type Notes = ReturnType<typeof createNotes>
 
 export interface NotesOptions {
@@ -58,7 +58,7 @@ export function createNotes({ asJson, clock, write }: NotesOptions) {
   const listeners: ((event: string) => void)[] = []
   return {
     say,
-    /** The same, but each event at most once a minute, since every request may cause it. */
+    /** Writes each event at most once a minute, since every request may cause it. */
     repeat(event: string, message: string): void {
       const now = clock()
       if (now - (lastSaid.get(event) ?? Number.NEGATIVE_INFINITY) < MINUTE) return
@@ -66,18 +66,18 @@ export function createNotes({ asJson, clock, write }: NotesOptions) {
       say(event, message)
     },
     record,
-    /** Calls back for each event, whether it is written or not. */
+    /** Calls back for each event, written or not. */
     listen: (listener: (event: string) => void) => void listeners.push(listener),
   }
 
-  /** A line for people, or with `--log json` a record. */
+  /** Writes a line for people, or a record with `--log json`. */
   function say(event: string, message: string, fields = {}): void {
     const [line = ''] = message.split('\n', 1)
     record(event, { message: line, ...fields })
     if (!asJson) write(`animal-adoption-store: ${printable(line)}`)
   }
 
-  /** Only with `--log json`, where the banner does not say it. */
+  /** Writes only with `--log json`; otherwise the banner says it. */
   function record(event: string, fields: object): void {
     for (const listener of listeners) listener(event)
     if (asJson) write(jsonRecord(event, fields, clock()))

@@ -34,8 +34,7 @@ export type Stop = (signal?: string) => Promise<void>
 
 /**
  * Starts the servers that the settings describe, and announces them on stdout.
- *
- * @param stopOnSignal receives the function that stops it, before the announcement
+ * @param stopOnSignal receives, before the announcement, the function that stops them
  * @throws UsageError, and whatever a socket or a storage throws
  */
 export async function serve(
@@ -71,7 +70,7 @@ export async function serve(
   if (settings.open) await openBrowser(ready.console ?? `${ready.origin}/docs`, notes, stops)
 }
 
-/** By a file that redirects: lists of processes show the arguments of the browser, so not the token. */
+/** Opens a file that redirects, as `ps` would show a token in the browser's arguments. */
 async function openBrowser(url: string, notes: Notes, stops: Stops): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'adoption-store-'))
   stops.push(() => rm(folder, { recursive: true, force: true }))
@@ -96,14 +95,14 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
   const control = isControlled(settings)
   const isShown = hasConsole(settings)
-  // Before the files are read, so that no change in between is missed.
+  // Watching begins before the files are read, so that no change is missed.
   const reloads = settings.watch || (settings.keys !== undefined && !control)
   const watching = reloads && (await import('./watch-files.js')).watchFiles(settings, notes)
   if (watching) stops.push(watching.stop)
   const apiKeys = await readApiKeys(settings)
   const metrics = await openMetrics(settings, notes, stops)
   const token = controlToken()
-  // For experiments: it shares no animals and no counters with the first, and is lost when it stops.
+  // For experiments: staging shares no animals and no counters, and is lost on exit.
   const own = { ...settings, store: 'memory:', rateLimitStore: 'memory:' }
   const staging =
     stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
@@ -146,7 +145,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     const logged = withRequestLog(environment.handler, {
       format: quiet ? 'silent' : log,
       clock: environment.clock,
-      // A reload may have replaced those of the start.
+      // A reload may have replaced the initial keys.
       keys: secretsOf(environment.console.apiKeys, [token]),
       ...(await digests(settings)),
       // https://no-color.org
@@ -157,14 +156,14 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     const paged = withServerPages(documented, { health: environment.health, draining, control })
     const shown = isShown ? withConsole(paged, { ...environment.console, token }) : paged
     const server = await listenOn(shown, { host, port, proxyHops, keepAliveTimeout }, portFlag)
-    // The double first: a request that waits on a frozen clock would never be answered.
+    // Stop the double first: requests that wait on a frozen clock would never be answered.
     const stop = () => (draining.aborted ? server.drain(GRACE) : server.close())
     stops.push(stop, async () => environment.double?.close())
     return { server, environment, ...(await environment.fill()) }
   }
 }
 
-/** How long a proxy may still use an idle connection, in ms. */
+/** Time in ms in which a proxy may still use an idle connection. */
 const GRACE = 1_000
 
 interface Opened extends Filled {
@@ -172,7 +171,7 @@ interface Opened extends Filled {
   readonly environment: Environment
 }
 
-/** On an address of their own, which no proxy of the API leads to. */
+/** Metrics have their own address, to which no proxy of the API leads. */
 async function openMetrics({ metrics: address }: ServeSettings, notes: Notes, stops: Stops) {
   if (address === undefined) return undefined
   const metrics = (await import('./metrics.js')).createMetrics(notes)
@@ -187,7 +186,10 @@ const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
   Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
 )
 
-/** The console shows bodies: where others may reach the server, or the keys are not demo keys, it is served on demand only. */
+/**
+ * The console shows bodies: with real keys, or if others may reach the server, it is served on
+ * demand only.
+ */
 function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings): boolean {
   if (noConsole) return false
   return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)
@@ -196,9 +198,8 @@ function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /**
- * Refuses combinations that would do nothing, or let others in: the demo keys and the control commands
- * are for this machine only.
- *
+ * Refuses combinations that would do nothing, or let others in: demo keys and control commands are
+ * for loopback only.
  * @throws UsageError
  */
 function checkServe(settings: ServeSettings): void {

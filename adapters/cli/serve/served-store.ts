@@ -19,19 +19,21 @@ import { type Health, watchHealth } from './health.js'
 import type { Metrics } from './metrics.js'
 import { messageOf, type Notes } from './request-log.js'
 
-/** Everything that is served at one address. */
 export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
-  /** What the console shows besides requests. */
+  /** Data for the console, besides requests. */
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
-  /** Stores the initial animals if there is none. A durable store keeps them, so it waits for the port. */
+  /**
+   * Stores the initial animals if there is none. A durable store keeps them, so it waits for the
+   * port.
+   */
   fill(): Promise<Filled>
-  /** The backends as they may be shown: without user and password. */
+  /** Names of the backends without user and password. */
   readonly store: string
   readonly rateLimitStore: string
   readonly health?: Health
-  /** Applies what a changed file of `--keys` or `--seed` now holds; undefined with `--control`. */
+  /** Applies a changed file of `--keys` or `--seed`; undefined with `--control`. */
   reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
   /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
@@ -39,11 +41,11 @@ export interface Environment {
 
 export interface Filled {
   readonly animals: number
-  /** Where the animals come from, in words. */
+  /** Origin of the animals, for messages. */
   readonly source: string
 }
 
-/** The animals that an empty store starts with. */
+/** Initial animals of an empty store. */
 export interface Initial {
   readonly snapshot: PetSnapshot
   readonly source: string
@@ -52,7 +54,7 @@ export interface Initial {
 export type Keys = Readonly<Record<string, ApiKey>>
 export type KeyMap = ReadonlyMap<string, ApiKey>
 
-/** With the store and the limits of the command line. @throws UsageError */
+/** Opens the store and the limits of the command line. @throws UsageError */
 export async function openEnvironment(
   settings: ServeSettings,
   keys: Keys,
@@ -123,7 +125,7 @@ export async function openEnvironment(
         next[key] = record
         if (valid.get(key) !== record) (valid.has(key) ? changed : added).push([key, record])
       })
-      // Those that were valid before first, and without a pause.
+      // First revoke removed keys, synchronously.
       for (const [key, record] of valid) {
         if (keys.get(key) !== record) store.apiKeys.remove(key)
       }
@@ -144,12 +146,12 @@ export async function openEnvironment(
   }
 }
 
-/** From `--keys`, or the demo keys. @throws UsageError */
+/** Reads `--keys`, or returns the demo keys. @throws UsageError */
 export async function readApiKeys({ keys }: Pick<StoreSettings, 'keys'>): Promise<Keys> {
   return keys === undefined ? DEMO_KEYS : (await import('../inputs.js')).readKeys(keys)
 }
 
-/** From `--seed`, or the demo animals. @throws UsageError */
+/** Reads `--seed`, or returns the demo animals. @throws UsageError */
 export async function readInitial({
   seed,
   empty,
@@ -164,16 +166,12 @@ export async function readInitial({
 
 export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
-/** Only a file of keys names them by digest; hashing is slow to load. */
+/** Only keys files contain digests; hashing is slow to load. */
 export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
   return keys === undefined ? {} : { sha256: (await import('../inputs.js')).sha256 }
 }
 
-/**
- * What opens the console and the control tree of this process.
- *
- * @throws UsageError
- */
+/** Token for the console and the control tree of this process. @throws UsageError */
 export function controlToken(): string {
   const given = process.env['ADOPTION_STORE_CONTROL_TOKEN']
   if (!given) return crypto.randomUUID()
@@ -185,7 +183,7 @@ export function isControlled({ control, clock }: StoreSettings): boolean {
   return control || clock !== undefined
 }
 
-/** Of a store, and of a double. */
+/** The options shared by a store and a double. */
 export async function storeOptions(settings: StoreSettings) {
   const { rateLimiting, noCors, pagination, idempotency } = settings
   return {
@@ -197,7 +195,7 @@ export async function storeOptions(settings: StoreSettings) {
   }
 }
 
-/** Handles requests once a promise has resolved. */
+/** Delays requests until a promise has resolved. */
 function waitFor(ready: Promise<void>, handler: ApiHandler): ApiHandler {
   let handle: ApiHandler['handle'] = async request => {
     await ready

@@ -5,15 +5,14 @@ import type { ServeSettings } from '../options.js'
 import type { Notes } from './request-log.js'
 import { type Environment, type KeyMap, readInitial } from './served-store.js'
 
-/** How often the files are checked, in ms. */
+/** Polling interval, in ms. */
 const INTERVAL = 200
 
 /**
- * Reloads `--seed` and `--keys` when they change, with `--watch`, and `--keys` on SIGHUP. A file with an
- * error changes nothing. It polls, because the system's watchers follow a folder: they miss a folder that is
- * replaced, and a symbolic link whose target is swapped, as in the ConfigMaps and Secrets of Kubernetes.
- *
- * @param notes receive what has changed, or the error in the file
+ * Reloads `--seed` and `--keys` on changes, with `--watch`, and `--keys` on SIGHUP. An invalid file
+ * changes nothing. Polls, because the system's watchers miss a replaced folder, and a symbolic link
+ * with another target, as in ConfigMaps and Secrets of Kubernetes.
+ * @param notes receive the changes, or the error in the file
  */
 export function watchFiles(settings: ServeSettings, notes: Notes) {
   const { keys, seed, watch } = settings
@@ -27,7 +26,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   const watched = [onKeys, on(seed === 'edge' ? undefined : seed, reloadSeed)]
   if (keys !== undefined) process.on('SIGHUP', onKeys.listener)
   return {
-    /** Reloads into these environments what changes, and what has changed since the watching began. */
+    /** Reloads changes into these stores, including those since the watching began. */
     reloadInto(opened: readonly Environment[]): void {
       environments = opened
       begin()
@@ -54,7 +53,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
 
   async function reloadKeys(path: string): Promise<string> {
     known ??= new Map(Object.entries(environments[0]?.console.apiKeys() ?? {}))
-    // Unlike at startup, there may be none, once the last key was revoked.
+    // After startup, an empty file is valid: the last key may have been revoked.
     const next = await checkKeys(path, await readKeyFile(path), known)
     const difference = differenceOf(known, next)
     if (difference === '') return 'the same keys as before'
@@ -70,7 +69,10 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   }
 }
 
-/** By id, as keys are never shown: `added web, removed ci, changed load`. Empty for no difference. */
+/**
+ * Names ids, as keys are never shown: `added web, removed ci, changed load`. Empty if nothing
+ * changed.
+ */
 function differenceOf(before: KeyMap, after: KeyMap): string {
   const difference = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   for (const [key, record] of after) {

@@ -4,9 +4,8 @@ import { print, printError } from '../output.js'
 import { withStops } from '../shutdown.js'
 
 /**
- * Reads all of a storage. Resolves with the exit code: 1 when something is damaged.
- *
- * @throws UsageError, and whatever the storage throws that cannot be opened
+ * Reads a whole storage; resolves with the exit code: 1 for damage.
+ * @throws UsageError, and whatever the storage throws on opening
  */
 export async function check(name: string): Promise<number> {
   return withStops(async stops => {

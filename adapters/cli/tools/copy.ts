@@ -5,8 +5,7 @@ import { withStops } from '../shutdown.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.
- *
- * @throws UsageError, and an Error for a source that is damaged
+ * @throws UsageError, and an Error for a damaged source
  */
 export async function copy(from: string, to: string): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')

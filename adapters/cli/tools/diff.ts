@@ -6,9 +6,8 @@ import { print } from '../output.js'
 import { fail, readRecordingFile } from './replay.js'
 
 /**
- * `diff <good.json> <bad.json>`: shows where two runs differ, and how they end.
- *
- * @returns the exit code: 0 when no step differs, 1 otherwise, also without any step
+ * Runs `diff <good.json> <bad.json>`: shows where two runs differ, and how they end.
+ * @returns the exit code: 0 if there are steps and none differs, otherwise 1
  * @throws UsageError
  */
 export async function diffCommand(good: string, bad: string): Promise<number> {
@@ -43,7 +42,7 @@ function placeOf(step: number, ...files: readonly RecordingFile[]): string {
   return found ? `, ${describe(found)}` : ''
 }
 
-/** The ids of the animals that are stored when the run has ended. */
+/** Ids of the animals that are stored at the end of the run. */
 async function animalsOf(file: RecordingFile): Promise<string> {
   const controlled = createDoubleFor(file)
   await takeSteps(controlled, file)

@@ -12,9 +12,8 @@ import { note, print } from '../output.js'
 import { readBytes } from '../output-files.js'
 
 /**
- * `keys new|list|revoke <file>`: manages a file for `--keys`. A new key is printed once; the file
- * keeps only its SHA-256.
- *
+ * Runs `keys new|list|revoke <file>`: manages a keys file (see `--keys`). A new key is printed
+ * once; the file keeps only its SHA-256.
  * @throws UsageError
  */
 export async function keysCommand(
@@ -42,12 +41,12 @@ async function newKey(path: string, settings: KeysSettings): Promise<void> {
     throw new UsageError('a key of enterprise needs its limits: --per-minute <n> --per-day <n>')
   }
   const hasLimits = perMinute !== undefined || perDay !== undefined
-  // 256 random bits: nobody guesses it, so a plain digest keeps it safe.
+  // With 256 random bits nobody can guess the key, so a plain digest suffices.
   const key = randomBytes(32).toString('base64url')
   const record = {
     id,
     plan,
-    // Checked with the whole file, before it is written.
+    // The limits are checked with the whole file, before it is written.
     ...(hasLimits && { limits: { perMinute: perMinute as number, perDay: perDay as number } }),
     ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
   }
@@ -71,18 +70,18 @@ async function list(path: string): Promise<void> {
   }
 }
 
-/** Digits of a digest that `list` shows: enough to name one of a billion keys. */
+/** Digits of a digest that `list` shows, enough to identify one of a billion keys. */
 const SHOWN = 16
 
 async function revoke(path: string, name: string): Promise<void> {
   let revoked = ''
-  // Of a missing file, this says so.
+  // Throws a clear error for a missing file.
   await readBytes(path, '--keys')
   await changeFile(path, keys => {
     const [entry, ...others] = [...keys].filter(
       ([key, { id }]) => id === name || (name.length >= 4 && digestOf(key).startsWith(name)),
     )
-    // Not shown: it may be the key itself.
+    // The argument is not shown: it may be the key itself.
     if (!entry) {
       throw new UsageError(`${path} has no key with that id or digest; see keys list ${path}`)
     }
@@ -109,8 +108,8 @@ function digestOf(key: string): string {
 }
 
 /**
- * Replaces the file in one step: a server that reads it sees the old keys or the new ones. The new
- * file beside it is also the lock, so that two changes at a time cannot lose one.
+ * Replaces the file atomically: a server reads either the old keys or the new ones. The new file
+ * beside it is also the lock, so that concurrent changes cannot lose one.
  * @throws UsageError
  */
 async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {

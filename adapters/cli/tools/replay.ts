@@ -18,9 +18,9 @@ import type { Stop } from '../serve/serve.js'
 import { controlToken } from '../serve/served-store.js'
 
 /**
- * `replay <run.json>`: rebuilds the state after any step of a recording and opens the console there.
- *
- * @returns the exit code: 0 when every step came out as recorded, 1 otherwise
+ * Runs `replay <run.json>`: rebuilds the state after any step of a recording, and opens the console
+ * there.
+ * @returns the exit code: 0 if every step came out as recorded, otherwise 1
  * @throws UsageError
  */
 export async function replayCommand(
@@ -66,7 +66,7 @@ export async function replayCommand(
   return 0
 }
 
-/** Requests go through the console, so that it lists them. */
+/** Sends requests through the console, so that it lists them. */
 function openConsole(file: RecordingFile) {
   const token = controlToken()
   const controlled = createDoubleFor(file, token)
@@ -79,7 +79,7 @@ function openConsole(file: RecordingFile) {
     ...viewOf({ double, apiKeys: keys }, isLimited),
     control: true,
     token,
-    // Names of keys are no secrets, and valid here only.
+    // The keys are names, valid only here, and thus no secrets.
     isPublicKey: key => Object.hasOwn(keys, key),
     worlds: () => viewsOf(worlds.open, isLimited),
   })
@@ -91,7 +91,7 @@ export function fail(line: string): number {
   return 1
 }
 
-/** @throws UsageError for a file that cannot be read, or is no recording */
+/** @throws UsageError for a file that cannot be read, or is not a recording */
 export async function readRecordingFile(path: string): Promise<RecordingFile> {
   const bytes = await readBytes(path)
   try {

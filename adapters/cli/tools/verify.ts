@@ -12,8 +12,7 @@ import { writeOutputs } from '../output-files.js'
 
 /**
  * Checks a server from outside.
- *
- * @returns the exit code: 1 when a MUST is broken
+ * @returns the exit code: 1 if a MUST is broken
  * @throws UsageError, also for a server that cannot be verified
  */
 export async function verifyCommand(
@@ -50,12 +49,12 @@ async function verifyServer(
   }
   const rules = { exhaust, idempotency, readOnly, only, skip, bail, openApiUrl }
   const options: VerifyOptions = { baseUrl, apiKey, spareApiKey, ...rules }
-  // Checks the options before anything is shown: an address may hold a password.
+  // Check the options before printing any: an address may hold a password.
   const { checks } = prepare(options)
   const progress = createProgress()
   const started = Date.now()
   if (!json && !progress.isShown) {
-    // And one to see whether the server can be verified.
+    // One more request finds out if the server can be verified.
     const most = sumOfRequests(checks) + 1
     print(`Verifying ${baseUrl}. Checks: ${checks.length}, requests: at most ${most}\n`)
   }
@@ -76,7 +75,7 @@ const WAITS: Readonly<Record<WaitReason, string>> = {
   retry: 'before the next attempt',
 }
 
-/** A bar on a terminal, one line for each wait elsewhere. */
+/** Shows a bar on a terminal, otherwise a line per wait. */
 function callbacksOf(progress: ReturnType<typeof createProgress>, total: number, json: boolean) {
   let done = 0
   return {
@@ -104,7 +103,7 @@ function listText({ only, skip, json }: VerifySettings): string {
     .join('')
 }
 
-/** Options as they are on the command line, where they have another name. */
+/** Flags of options whose name differs on the command line. */
 const NAMES: Readonly<Record<string, string>> = {
   baseUrl: '<base-url>',
   openApiUrl: '--openapi',
