@@ -47,6 +47,11 @@ export const DOUBLE_OPTIONS = {
    */
   apiKeys: withDefault(apiKeys, DEMO_KEYS),
   /**
+   * Answers preflights and sends CORS headers, for every origin.
+   * @default true for requests over HTTP, false for `fetch`
+   */
+  cors: optional(isBoolean),
+  /**
    * The instant at which the clock is frozen, or 'running' for real time.
    * @default '2030-01-01T00:00:00Z'
    */

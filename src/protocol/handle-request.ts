@@ -97,8 +97,18 @@ export function createProtocol(
     const { method, mount } = request
     const operation = route?.operation
     const hasOrigin = request.headers['origin'] !== undefined
+    const hasCors = allowsOrigins(request)
     const bytes = content?.bytes
-    const headers = headersOf.all({ now, bytes, admission, operation, own, mount, hasOrigin })
+    const headers = headersOf.all({
+      now,
+      bytes,
+      admission,
+      operation,
+      own,
+      mount,
+      hasCors,
+      hasOrigin,
+    })
     const { knownKey, shadowed } = admission
     const about =
       shadowed === undefined ? { operation, knownKey } : { operation, knownKey, shadowed }
@@ -120,10 +130,15 @@ export function createProtocol(
     }
   }
 
+  function allowsOrigins({ headers }: ApiRequest): boolean {
+    return cors ?? headers['host'] !== undefined
+  }
+
   /** Fetch standard, "CORS-preflight request". */
-  function isPreflight({ method, headers }: ApiRequest): boolean {
+  function isPreflight(request: ApiRequest): boolean {
+    const { method, headers } = request
     return (
-      cors &&
+      allowsOrigins(request) &&
       method === 'OPTIONS' &&
       headers['origin'] !== undefined &&
       headers['access-control-request-method'] !== undefined

@@ -93,6 +93,7 @@ interface HeaderContext {
   /** Headers of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
   readonly mount: string | undefined
+  readonly hasCors: boolean
   /** True for requests with an `Origin`: only they need the names of exposed headers. */
   readonly hasOrigin: boolean
 }
@@ -103,7 +104,8 @@ export type Draft = (typeof DRAFTS)[number]
 
 export interface HeaderOptions {
   readonly basePath: string
-  readonly cors: boolean
+  /** Undefined only for requests over HTTP, which have a Host. */
+  readonly cors: boolean | undefined
   readonly standardHeaders: Draft | null
   readonly sunset: number | null
   readonly deprecatedAt: number | null
@@ -117,7 +119,7 @@ export type ResponseHeaders = ReturnType<typeof responseHeaders>
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, cors, standardHeaders, sunset, deprecatedAt, idempotency } = options
+  const { basePath, standardHeaders, sunset, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   let sunsetDate: string | undefined
@@ -142,7 +144,8 @@ export function responseHeaders(options: HeaderOptions) {
       return { Location: `${mount}${basePath}/pets/${id}` }
     },
 
-    all({ now, bytes, admission, operation, own, mount = '', hasOrigin }: HeaderContext): Headers {
+    all(context: HeaderContext): Headers {
+      const { now, bytes, admission, operation, own, mount = '', hasCors, hasOrigin } = context
       const { decision, limits } = admission
       const date = dateOf(now)
       const headers: Record<string, string> = {}
@@ -160,7 +163,7 @@ export function responseHeaders(options: HeaderOptions) {
       if (decision && limits && standardHeaders) {
         Object.assign(headers, draftHeaders(decision, limits, now))
       }
-      if (cors) {
+      if (hasCors) {
         headers['Access-Control-Allow-Origin'] = '*'
         headers['Vary'] = 'Origin'
         if (hasOrigin) headers['Access-Control-Expose-Headers'] = exposed
