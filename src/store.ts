@@ -32,7 +32,7 @@ import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
 import { type Admission, createGate } from './protocol/authenticate-and-count.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
-import { createProtocol, type Protocol } from './protocol/handle-request.js'
+import { createProtocol, type Protocol, type ProtocolOptions } from './protocol/handle-request.js'
 import { DRAFTS } from './protocol/response.js'
 
 export const STORE_OPTIONS = {
@@ -132,7 +132,10 @@ export function createStore(options: StoreOptions): Store {
   return openStore(readStoreOptions(options))
 }
 
-export type StoreSettings = ReturnType<typeof readStoreOptions>
+/** Options with their defaults, checked. */
+export interface StoreSettings
+  extends Omit<ReturnType<typeof readStoreOptions>, 'cors'>,
+    Pick<ProtocolOptions, 'cors'> {}
 
 /** @throws OptionError naming the invalid option and its value */
 export function readStoreOptions(options: StoreOptions) {

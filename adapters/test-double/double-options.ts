@@ -162,17 +162,19 @@ function read(given: TestDoubleOptions) {
     allow,
     clients,
     callSites = isOnGitHub(),
+    cors,
     ...rest
   } = options
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
-  const store = readStoreOptions({
+  const storeOptions = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
     // Every state has its own.
     storage: memoryStorage(),
     ...rest,
   })
+  const store = { ...storeOptions, cors }
   const initial = readInitial(pets, snapshot, store.defaultStatus)
   return {
     allow,

@@ -83,7 +83,10 @@ export function createState(
     },
     begin.journal,
   )
-  const recording = record({ now, restored: begin.journal, faults: faults.use, catchUp: judge })
+  const recording = record({
+    ...{ now, restored: begin.journal, faults: faults.use, catchUp: judge },
+    ignoresKeys: !options.store.idempotency,
+  })
   const requests = createRequests(options, { store, now, faults, journal, tell, judge })
 
   const state = {

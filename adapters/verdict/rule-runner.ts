@@ -1,7 +1,7 @@
-import { looksRounded, mayRound } from '../../src/lib/int64.js'
+import { looksRounded } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
-import { type Exchange, messageOf } from './log/exchange.js'
+import { type Exchange, messageOf, PREFLIGHT } from './log/exchange.js'
 import { traceIdOf } from './log/log-entry.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
@@ -18,6 +18,8 @@ export interface RunnerOptions {
   /** How many clients share a key; undefined where nobody says so. */
   readonly clients?: number | undefined
   readonly doubt?: Doubt | undefined
+  /** Whether the service is known to ignore Idempotency-Key. */
+  readonly ignoresKeys?: boolean | undefined
 }
 
 interface Caller {
@@ -26,7 +28,8 @@ interface Caller {
 }
 
 export function createRuleRunner(options: RunnerOptions) {
-  const { now, catchUp, faults, clients, doubt = violation => violation } = options
+  const { now, catchUp, faults, clients, ignoresKeys = false } = options
+  const { doubt = violation => violation } = options
   const callers = new Map<string | null, Caller>()
   let lag = 0
 
@@ -36,7 +39,7 @@ export function createRuleRunner(options: RunnerOptions) {
     /** The violations that this exchange completes. */
     see(exchange: Exchange): readonly Violation[] {
       const { watches, isOneByOne } = callerOf(exchange.keyId)
-      const seen = seenOf(exchange, isOneByOne(exchange))
+      const seen = seenOf(exchange, isOneByOne(exchange), ignoresKeys)
       lag = seen.lag.answeredAt
       return doubted(watches.flatMap(watch => watch.see(seen)))
     },
@@ -91,7 +94,7 @@ const LONGEST_URL = 100
 const NO_LAG = { at: 0, answeredAt: 0 }
 
 /** A copy without bodies, field by field: in V8, a spread takes several times as long. */
-function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
+function seenOf(exchange: Exchange, isOneByOne: boolean, ignoresKeys: boolean): Seen {
   const { url, status, answeredAt, body, requestHeaders, lag = NO_LAG } = exchange
   return {
     n: exchange.n,
@@ -117,20 +120,27 @@ function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
     stack: exchange.stack,
     isInProcess: requestHeaders['host'] === undefined,
     isOneByOne,
+    isPreflight: exchange.method === 'OPTIONS' && requestHeaders[PREFLIGHT] !== undefined,
+    isKeyIgnored: ignoresKeys && requestHeaders['idempotency-key'] !== undefined,
     idempotencyKey: requestHeaders['idempotency-key'] ?? null,
     traceId: traceIdOf(requestHeaders),
-    rounded: exchange.operation === 'createPet' ? roundedIn(exchange.requestBody) : null,
+    ...(exchange.operation === 'createPet' ? oddIn(exchange.requestBody) : NOTHING_ODD),
   }
 }
 
-function roundedIn(body: string | null): string | null {
-  if (body === null || !mayRound(body)) return null
+const NOTHING_ODD = { rounded: null, isHalved: false }
+
+function oddIn(body: string | null): Pick<Seen, 'rounded' | 'isHalved'> {
+  if (body === null) return NOTHING_ODD
   try {
-    const { categoryId } = Object(parseJson(body)) as { categoryId?: unknown }
-    return typeof categoryId === 'bigint' && looksRounded(categoryId) ? String(categoryId) : null
+    const { categoryId, name } = Object(parseJson(body)) as Record<string, unknown>
+    const isRounded = typeof categoryId === 'bigint' && looksRounded(categoryId)
+    // With the flag, a pair is one character: what is left is half of one.
+    const isHalved = typeof name === 'string' && /\p{Surrogate}/u.test(name)
+    return { rounded: isRounded ? String(categoryId) : null, isHalved }
   } catch {
     // The store answers 400 to that.
-    return null
+    return NOTHING_ODD
   }
 }
 

@@ -27,6 +27,26 @@ import { FREE, list, numbers, T0 } from './requests.js'
 const DOUBLE = new URL('../../adapters/test-double/index.js', import.meta.url).href
 const ADA = { name: 'Ada', categoryId: 9223372036854775807n }
 
+test('test double - listen() answers preflights, and fetch sends no CORS headers, unless told otherwise', async () => {
+  const headers = { ...FREE, origin: 'http://app.test', 'access-control-request-method': 'GET' }
+  for (const [options, overHttp, inProcess] of [
+    [{}, [204, '*'], [405, null]],
+    [{ cors: false }, [405, null], [405, null]],
+    [{ cors: true }, [204, '*'], [204, '*']],
+  ] as const) {
+    await using double = createTestDouble(options)
+    const { url } = await double.listen()
+    const init = { method: 'OPTIONS', headers }
+    const said = ({ status, headers }: Response) => [
+      status,
+      headers.get('access-control-allow-origin'),
+    ]
+    assert.deepEqual(said(await fetch(`${url}/pets`, init)), overHttp)
+    assert.deepEqual(said(await double.fetch('pets', init)), inProcess)
+    assert.ok(double.report().ok)
+  }
+})
+
 test('test double - exhausts a day of Free and starts the next one without timers or the wall clock', async t => {
   const double = createTestDouble()
   forbidRealTime(t)

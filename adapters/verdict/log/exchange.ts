@@ -88,6 +88,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const { request, operation, answer } = recorded
   const { method, path, query, hasQuery = query !== '', headers } = request
   const { host, traceparent, 'idempotency-key': idempotencyKey } = headers
+  const preflight = headers[PREFLIGHT]
   const known = parameters(pagination)
   const ofOperation = operation === 'listPets' ? known : []
   const unknown = operation ? unknownNames(operation, request, ofOperation) : []
@@ -117,10 +118,10 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
       ...(host !== undefined && { host }),
       ...(traceparent !== undefined && { traceparent }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(preflight !== undefined && { [PREFLIGHT]: preflight }),
     },
     headers: answer?.response.headers ?? {},
-    // Shows an integer that may have been rounded.
-    requestBody: operation === 'createPet' && mayRound(sent) ? redact(sent) : null,
+    requestBody: operation === 'createPet' && mayBeOdd(sent) ? redact(sent) : null,
     body: refusal === null ? null : redact(refusal),
     requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
     unknown: unknown.map(redact),
@@ -134,6 +135,14 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const lag: Lag = { at: recorded.lag, answeredAt: answer?.lag ?? recorded.lag }
   if (lag.answeredAt > 0) Object.defineProperty(outline, 'lag', { value: lag })
   return stack ? Object.defineProperty(outline, 'stack', { value: stack }) : outline
+}
+
+/** The header by which a server tells a preflight from another OPTIONS. */
+export const PREFLIGHT = 'access-control-request-method'
+
+/** Whether an integer may have been rounded, or a character cut in half. */
+function mayBeOdd(body: string): boolean {
+  return mayRound(body) || /\\ud[89a-f]/i.test(body)
 }
 
 function asItIs(text: string): string {

@@ -19,6 +19,16 @@ export const BACKOFF = {
     'four or more retries of one request whose pauses do not grow, where no header said when to retry',
 } as const satisfies Rule
 
+export const NO_BACKOFF = {
+  id: 'backoff.none',
+  fix: 'Slow down while the service fails, whatever the request: 1 s, 2 s, 4 s, …, with jitter.',
+  violatedBy:
+    'twenty different requests in a row that fail without Retry-After, and none more slowly than before; always a note',
+} as const satisfies Rule
+
+/** Several requests may be failing side by side, each with a backoff of its own. */
+const MANY_FAILURES = 20
+
 /** One request that failed again and again, and no header said when to retry. */
 interface Run {
   /** The same request, answered before the first failure. */
@@ -37,17 +47,19 @@ const MOST_TRIES = 20
 export const watchBackoff: CreateWatch = () => {
   const last = new Map<string, Seen>()
   const runs = new Map<string, Run>()
+  const seeOthers = watchOthers()
 
   return {
     see(exchange) {
       const { requestDigest } = exchange
+      const violations = seeOthers(exchange)
       const before = last.get(requestDigest)
       const run = runs.get(requestDigest)
       remember(last, requestDigest, exchange)
       // How long a client waits for no answer at all is its timeout, not a pause.
       if (exchange.fault === 'hang') {
         runs.delete(requestDigest)
-        return []
+        return violations
       }
       const isOver = run?.end !== undefined
       if (isUntimedFailure(exchange)) {
@@ -64,9 +76,29 @@ export const watchBackoff: CreateWatch = () => {
         }
       } else if (isOver) runs.delete(requestDigest)
       else if (run) run.end = exchange
-      return run && isOver ? judgeRun(run, { next: exchange, now: exchange.at }) : []
+      const next = { next: exchange, now: exchange.at }
+      return run && isOver ? [...violations, ...judgeRun(run, next)] : violations
     },
     open: now => [...runs.values()].flatMap(run => judgeRun(run, { now })),
+  }
+}
+
+/** Follows different requests that fail in a row. */
+function watchOthers(): (exchange: Seen) => readonly Violation[] {
+  let failed: readonly Seen[] = []
+  return exchange => {
+    const isOther = failed.every(one => one.requestDigest !== exchange.requestDigest)
+    if (!isUntimedFailure(exchange) || !isOther) failed = []
+    const last = failed.at(-1)
+    const counts = isOther && isUntimedFailure(exchange) && (!last || isLater(exchange, last))
+    if (!counts || failed.length === MANY_FAILURES) return []
+    failed = [...failed, exchange]
+    if (failed.length < MANY_FAILURES) return []
+    const pauses = failed.slice(1).map((one, at) => pauseBetween(failed[at], one))
+    const half = pauses.length / 2
+    if (mean(pauses.slice(half)) > 1.25 * mean(pauses.slice(0, half))) return []
+    const seen = `${MANY_FAILURES} different requests failed in a row, ${some(pauses)} ms apart`
+    return [{ rule: 'backoff.none', seen, exchanges: failed, isLikely: true }]
   }
 }
 

@@ -1,5 +1,11 @@
 import { type CreateWatch, isLost, type Rule, remember, type Seen } from './rule.js'
 
+export const REFUSED_CREATES = {
+  id: 'create.refused',
+  fix: 'Correct the create, and check for 201: a fetch does not fail for a 4xx. JSON needs Content-Type: application/json.',
+  violatedBy: 'a last create that got 400 or 415, so that nothing was stored; always a note',
+} as const satisfies Rule
+
 export const CREATES = {
   id: 'create.repeated',
   fix: 'Send each create with an Idempotency-Key, retry it with the same key, and start the store with --idempotency (the option `idempotency`).',
@@ -13,9 +19,13 @@ export const CREATES = {
 /** Creates that were stored without a 201, and which a client sends again as if nothing had been. */
 export const watchCreates: CreateWatch = () => {
   const lost = new Map<string, Seen>()
+  let refused: Seen | undefined
 
   return {
     see(exchange) {
+      if (exchange.operation === 'createPet' && !isLost(exchange)) {
+        refused = exchange.status === 400 || exchange.status === 415 ? exchange : undefined
+      }
       const { requestDigest, idempotencyKey } = exchange
       const id = storedId(exchange)
       const isUnknown = neverCame(exchange)
@@ -36,7 +46,12 @@ export const watchCreates: CreateWatch = () => {
       // Somebody may want two equal animals.
       return [{ rule: 'create.repeated', seen, exchanges: [earlier, exchange], isLikely: true }]
     },
-    open: () => [],
+    open() {
+      if (!refused) return []
+      const { status, message } = refused
+      const seen = `the last create got ${status}${message === null ? '' : `: "${message.slice(0, 100)}"`}`
+      return [{ rule: 'create.refused', seen, exchanges: [refused], isLikely: true }]
+    },
   }
 }
 

@@ -1,5 +1,5 @@
-import { BACKOFF, watchBackoff } from './backoff.js'
-import { CREATES, watchCreates } from './creates.js'
+import { BACKOFF, NO_BACKOFF, watchBackoff } from './backoff.js'
+import { CREATES, REFUSED_CREATES, watchCreates } from './creates.js'
 import { REFUSALS, watchRefusals } from './refusals.js'
 import { REQUEST_RULES, watchKnown, watchStrangers } from './requests.js'
 import type { CreateWatch, Rule } from './rule.js'
@@ -9,9 +9,11 @@ import { WAIT_RULES, watchWaits } from './waits.js'
 const DECLARED = [
   ...WAIT_RULES,
   BACKOFF,
+  NO_BACKOFF,
   ...REQUEST_RULES,
   REFUSALS,
   CREATES,
+  REFUSED_CREATES,
   UNUSED_FAULTS,
 ] as const satisfies readonly Rule[]
 

@@ -22,7 +22,7 @@ export const REQUEST_RULES = [
   },
   {
     id: 'key.refused',
-    fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>.',
+    fix: 'Send a valid key with every request: Authorization: Bearer <API_KEY>. Some clients send Basic instead if ~/.netrc names the host.',
     violatedBy: 'a missing or invalid API key',
     fromOutside: 'a note for a key that the service had accepted: it may have been revoked',
   },
@@ -37,6 +37,24 @@ export const REQUEST_RULES = [
     violatedBy:
       'a create with an integer beyond 2^53 that is exactly what a double prints; always a note, as it may be right',
   },
+  {
+    id: 'name.halved',
+    fix: 'Cut names by characters, not by UTF-16 units: [...name].slice(0, 1).',
+    violatedBy:
+      'a create whose name has half a surrogate pair, with which many languages cannot read the list; always a note',
+  },
+  {
+    id: 'idempotency.ignored',
+    fix: 'Start the store with --idempotency (the option `idempotency`): without it, a repeated create is stored twice.',
+    flag: '--idempotency',
+    violatedBy: 'a create with an `Idempotency-Key` that the store ignores; always a note',
+    fromOutside: 'never: nobody knows whether the service ignores it',
+  },
+  {
+    id: 'preflight.refused',
+    fix: 'Have the store answer preflights: `cors: true`, or no --no-cors.',
+    violatedBy: 'a CORS preflight, to which no browser adds an API key; always a note',
+  },
 ] as const satisfies readonly Rule[]
 
 export const watchKnown: CreateWatch = () => {
@@ -50,6 +68,8 @@ export const watchKnown: CreateWatch = () => {
         ...deprecatedCall(exchange),
         ...unknownNames(exchange),
         ...roundedInteger(exchange),
+        ...halvedName(exchange),
+        ...ignoredKey(exchange),
         ...revokedKey(exchange),
       ]
     },
@@ -94,6 +114,17 @@ function roundedInteger(exchange: Seen): readonly Violation[] {
   return one('integer.rounded', seen, exchange, true)
 }
 
+function halvedName(exchange: Seen): readonly Violation[] {
+  if (!exchange.isHalved) return []
+  return one('name.halved', 'a name has half a character', exchange, true)
+}
+
+function ignoredKey(exchange: Seen): readonly Violation[] {
+  if (!exchange.isKeyIgnored || exchange.operation !== 'createPet') return []
+  const seen = 'Idempotency-Key was sent, and this store ignores it'
+  return one('idempotency.ignored', seen, exchange, true)
+}
+
 /** Seen from outside, a key can stop being valid. */
 function revokedKey(exchange: Seen): readonly Violation[] {
   if (exchange.status !== 401 || exchange.fault === 'status') return []
@@ -102,13 +133,15 @@ function revokedKey(exchange: Seen): readonly Violation[] {
 
 /** RFC 6750 §3.1: only a request that carried a credential gets an error code. */
 function refusedCredential(exchange: Seen): readonly Violation[] {
-  if (exchange.status !== 401) return []
-  const isWrong = exchange.headers['www-authenticate']?.includes('error=')
-  return one(
-    'key.refused',
-    isWrong ? 'the API key was invalid' : 'there was no Authorization: Bearer <API_KEY>',
-    exchange,
-  )
+  const { status, message, headers, isPreflight } = exchange
+  if (isPreflight && (status ?? 0) >= 400) {
+    return one('preflight.refused', `a preflight was refused with ${status}`, exchange, true)
+  }
+  if (status !== 401) return []
+  const isWrong = headers['www-authenticate']?.includes('error=')
+  const slip = message === null ? '' : `: "${message.slice(0, 100)}"`
+  const seen = isWrong ? 'the API key was invalid' : `no API key was read${slip}`
+  return one('key.refused', seen, exchange)
 }
 
 function one(rule: string, seen: string, exchange: Seen, isLikely = false): readonly Violation[] {

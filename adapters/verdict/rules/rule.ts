@@ -28,6 +28,9 @@ export interface Seen extends Omit<Exchange, NotKept> {
   readonly isInProcess: boolean
   /** Whether the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
+  readonly isPreflight: boolean
+  /** Whether it has an Idempotency-Key of which the service takes no notice. */
+  readonly isKeyIgnored: boolean
   /** That of the Error body. */
   readonly message: string | null
   /** Null without the header. */
@@ -36,6 +39,8 @@ export interface Seen extends Omit<Exchange, NotKept> {
   readonly traceId: string | null
   /** The category of a create, where it is beyond 2^53 and what a double prints. */
   readonly rounded: string | null
+  /** Whether the name of a create has half a surrogate pair. */
+  readonly isHalved: boolean
 }
 
 /** One violation, or what is probably one. */

@@ -95,7 +95,7 @@ export function createApiModel(options: ApiModelOptions) {
 
   function isPreflight({ method, headers }: WireRequest): boolean {
     const { origin, 'access-control-request-method': asked } = headers
-    return cors && method === 'OPTIONS' && origin !== undefined && asked !== undefined
+    return cors === true && method === 'OPTIONS' && origin !== undefined && asked !== undefined
   }
 
   /** All of them, but what the answer itself decides: length, Location, Link to a page, replays. */
