@@ -25,6 +25,13 @@ export interface RateLimit {
   readonly reset: number
 }
 
+/**
+ * @example
+ * import { ApiError } from 'animal-adoption-store'
+ *
+ * const error = new ApiError('storage_unavailable', 'The disk is full.', { retryAfter: 30 })
+ * console.log(error.status) // prints 503
+ */
 export interface ApiErrorOptions extends ErrorOptions {
   /** @default ERROR_STATUS[code] */
   readonly status?: number | undefined

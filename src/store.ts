@@ -105,6 +105,14 @@ export const STORE_OPTIONS = {
   /** The largest request body, in bytes; larger ones get 413. @default 1_048_576 */
   maxBodyBytes: withDefault(isSize, MAX_BODY_BYTES),
 }
+/**
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const options = { pagination: true, idempotency: { ttlMs: 86_400_000 } }
+ * const store = createStore({ storage: memoryStorage(), apiKeys: {}, ...options })
+ */
 export interface StoreOptions extends OptionsOf<typeof STORE_OPTIONS> {}
 
 /**
@@ -127,6 +135,14 @@ export interface MeteredPets extends Pets {
 /**
  * Creates the store: pets over a storage, for the host, for API keys, and as the whole protocol.
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const storage = memoryStorage()
+ * const store = createStore({ storage, apiKeys: { s3cret: { id: 'web', plan: 'pro' } } })
+ * await store.forKey('s3cret').createPet({ name: 'Rex', categoryId: 1 })
  */
 export function createStore(options: StoreOptions): Store {
   return openStore(readStoreOptions(options))

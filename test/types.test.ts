@@ -4,7 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readDocExamples } from './support/doc-examples.js'
 import { ROOT } from './support/paths.js'
+import { readPublicApi } from './support/public-api.js'
 
 const BROWSER = {
   compilerOptions: {
@@ -53,7 +55,7 @@ const MISTAKES = [
 ]
 
 test('types - a browser project without the types of Node compiles, but for mistakes in options and calls', () => {
-  const found = errorsIn(USES + MISTAKES.join('\n'))
+  const found = errorsIn([USES + MISTAKES.join('\n')])
   const first = USES.split('\n').length
   const places = [...found.matchAll(/^(\S+)\((\d+),\d+\): error/gm)]
   assert.deepEqual(
@@ -136,9 +138,46 @@ type Names = 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
 export const names: Same<keyof All, Names> = true`,
 }
 
+test('types - every exported function and option type has an example of two to six lines, which compiles', async () => {
+  const examples = readDocExamples().filter(({ path }) => !path.startsWith('adapters/cli/'))
+  const wanted = await namesWithExamples()
+  assert.ok(wanted.length > 50)
+  const found = wanted.flatMap(name => examples.filter(example => example.name === name))
+  assert.deepEqual(
+    wanted.filter(name => !found.some(example => example.name === name)),
+    [],
+  )
+  for (const { path, name, code = '' } of found) {
+    const lines = code.split('\n').filter(line => line !== '').length
+    assert.ok(lines >= 2 && lines <= 6, `${path}: the example of ${name} has ${lines} lines`)
+  }
+  const programs = found.map(({ code = '' }) => code)
+  const errors = errorsIn(programs, { types: ['node'], skipLibCheck: true }).replace(
+    /program(\d+)\.ts/g,
+    (_, at) => `${found[at]?.path} ${found[at]?.name}: `,
+  )
+  assert.equal(errors, '')
+})
+
+/** The functions and the option types that the subpaths export. */
+async function namesWithExamples(): Promise<readonly string[]> {
+  const names = new Set<string>()
+  for (const [subpath, exported] of readPublicApi().exports) {
+    const values: Readonly<Record<string, unknown>> = await import(
+      join('animal-adoption-store', subpath)
+    )
+    for (const name of exported) {
+      const value = values[name]
+      const isClass = typeof value === 'function' && /^class\b/.test(String(value))
+      if (/Options$/.test(name) || (typeof value === 'function' && !isClass)) names.add(name)
+    }
+  }
+  return [...names]
+}
+
 test('types - what the API promises everywhere holds', () => {
   const names = Object.keys(RULES)
-  const found = errorsIn(...Object.values(RULES)).replace(
+  const found = errorsIn(Object.values(RULES)).replace(
     /program(\d+)\.ts/g,
     (_, at) => `${names[at]}: `,
   )
@@ -149,8 +188,8 @@ const SUBPATHS: Record<string, string | { default: string }> = JSON.parse(
   readFileSync(join(ROOT, 'package.json'), 'utf8'),
 ).exports
 
-/** What TypeScript says of programs in a browser project, without the types of Node. */
-function errorsIn(...programs: readonly string[]): string {
+/** What TypeScript says of programs in a browser project, without the types of Node unless `more` adds them. */
+function errorsIn(programs: readonly string[], more: object = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-types-'))
   try {
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
@@ -160,7 +199,7 @@ function errorsIn(...programs: readonly string[]): string {
         [join(ROOT, (typeof target === 'string' ? target : target.default).replace(/js$/, 'd.ts'))],
       ]),
     )
-    const compilerOptions = { ...BROWSER.compilerOptions, paths }
+    const compilerOptions = { ...BROWSER.compilerOptions, ...more, paths }
     const files = programs.map((_, at) => `program${at}.ts`)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
     for (const [at, program] of programs.entries()) {

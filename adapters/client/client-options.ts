@@ -129,6 +129,13 @@ export const CLIENT_OPTIONS = {
    */
   random: withDefault(typed<() => number>(isFunction), () => Math.random()),
 }
+/**
+ * @example
+ * import { createClient } from 'animal-adoption-store/client'
+ *
+ * const access = { baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' }
+ * const pets = createClient({ ...access, onWait: wait => console.log(wait.reason, wait.waitMs) })
+ */
 export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
 
 export interface ClientSettings extends SettingsOf<typeof CLIENT_OPTIONS> {

@@ -25,6 +25,13 @@ import {
   type UnansweredCreate,
 } from './unanswered.js'
 
+/**
+ * @example
+ * import { createClient } from 'animal-adoption-store/client'
+ *
+ * const pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' })
+ * await pets.listPets({ limit: 5 }, { signal: AbortSignal.timeout(60_000), timeoutMs: 10_000 })
+ */
 export interface CallOptions {
   /** Cancels the call, whether it is queued, waiting or in flight. */
   readonly signal?: AbortSignal | undefined
@@ -35,6 +42,13 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
 }
 
+/**
+ * @example
+ * import { createClient } from 'animal-adoption-store/client'
+ *
+ * const pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' })
+ * await pets.createPet({ name: 'Rex', categoryId: 1 }, { idempotencyKey: 'order-7' })
+ */
 export interface CreateOptions extends CallOptions {
   /**
    * Idempotency-Key of this create: 1 to 255 printable ASCII characters, never to be reused.
@@ -86,6 +100,13 @@ export interface Client extends Pets {
  * sends nothing while the key is banned. Create one client per key and share it.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createClient } from 'animal-adoption-store/client'
+ *
+ * const pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' })
+ * console.log(await pets.listPets({ limit: 1 })) // prints [ { id: 1, name: 'Biscuit', … } ]
+ * await pets.close()
  */
 export function createClient(given: ClientOptions): Client {
   const options = readClientOptions(given)

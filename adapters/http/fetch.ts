@@ -20,12 +20,29 @@ const FETCH_HANDLER_OPTIONS = {
    */
   client: optional(typed<(request: Request) => string | undefined>(isFunction)),
 }
+/**
+ * @example
+ * import { toFetchHandler } from 'animal-adoption-store/fetch'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const handler = toFetchHandler(createTestDouble(), {
+ *   client: request => request.headers.get('cf-connecting-ip') ?? undefined,
+ * })
+ */
 export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTIONS> {}
 
 /**
  * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it. It also takes what
  * `fetch` takes, so it is the `fetch` of clients in the same process.
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { toFetchHandler } from 'animal-adoption-store/fetch'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+ * export default { fetch: toFetchHandler(store) }
  */
 export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOptions) {
   check('handler', handler, isHandler)
@@ -70,6 +87,15 @@ function callerOf(request: Request, info: unknown): Caller {
   return { isGone: () => isGone, signal: () => undefined }
 }
 
+/**
+ * @example
+ * import { toResponse } from 'animal-adoption-store/fetch'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const request = { method: 'GET', path: '/v1/pets', query: '', headers: {} }
+ * const response = toResponse(await createTestDouble().handle(request))
+ * console.log(response.status) // prints 401
+ */
 export function toResponse(answer: ApiResponse): Response {
   const { status, headers } = answer
   return new Response(contentOf(answer), { status, headers })

@@ -46,6 +46,15 @@ export const LISTEN_OPTIONS = {
    */
   keepAliveTimeout: withDefault(isTimeout, 72_000),
 }
+/**
+ * @example
+ * import { listen } from 'animal-adoption-store/http'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const server = await listen(createTestDouble(), { port: 0, host: '127.0.0.1' })
+ * console.log(server.url) // prints http://127.0.0.1:…/v1
+ * await server.close()
+ */
 export interface ListenOptions extends OptionsOf<typeof LISTEN_OPTIONS> {}
 
 export interface HttpServer extends AsyncDisposable {
@@ -69,6 +78,15 @@ export interface HttpServer extends AsyncDisposable {
 /**
  * Serves a store, or anything around one, over HTTP/1.1.
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { listen } from 'animal-adoption-store/http'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+ * const server = await listen(store, { port: 0 })
+ * await server.close()
  */
 export async function listen(handler: ApiHandler, options?: ListenOptions): Promise<HttpServer> {
   check('handler', handler, isHandler)

@@ -22,12 +22,28 @@ export const NODE_HANDLER_OPTIONS = {
    */
   proxyHops: withDefault(isSize, 0),
 }
+/**
+ * @example
+ * import { createServer } from 'node:http'
+ * import { toNodeHandler } from 'animal-adoption-store/http'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const handler = toNodeHandler(createTestDouble(), { proxyHops: 1 })
+ * const server = createServer(handler)
+ */
 export interface NodeHandlerOptions extends OptionsOf<typeof NODE_HANDLER_OPTIONS> {}
 
 /**
  * Serves a store, or a wrapper around one, in an app with its own server: `http.createServer`,
  * Express, Connect, Fastify. With `next`, it passes on paths outside the API.
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { createServer } from 'node:http'
+ * import { toNodeHandler } from 'animal-adoption-store/http'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const server = createServer(toNodeHandler(createTestDouble()))
  */
 export function toNodeHandler(handler: ApiHandler, options?: NodeHandlerOptions) {
   check('handler', handler, isHandler)

@@ -54,6 +54,15 @@ export const REDIS_OPTIONS = {
    */
   tls: optional(typed<ConnectionOptions>(isSecretObject)),
 }
+/**
+ * @example
+ * import { redisRateLimitStore } from 'animal-adoption-store/redis'
+ * import { Redis } from 'ioredis'
+ *
+ * const client = new Redis('redis://127.0.0.1:6379')
+ * const rateLimitStore = redisRateLimitStore({ client, prefix: 'adoption:' })
+ * client.disconnect()
+ */
 export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 
 /**
@@ -61,6 +70,15 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
  * be used, a store counts by itself, and the connection is tried again in the background.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ * import { redisRateLimitStore } from 'animal-adoption-store/redis'
+ *
+ * const rateLimitStore = redisRateLimitStore({ url: 'redis://127.0.0.1:6379' })
+ * const store = createStore({ storage: memoryStorage(), rateLimitStore, apiKeys: {} })
+ * await rateLimitStore.close()
  */
 export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore {
   const settings = settingsOf(REDIS_OPTIONS, options)

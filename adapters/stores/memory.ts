@@ -8,6 +8,13 @@ export { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
  *
  * @param begin the pets to start with
  * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status
+ *
+ * @example
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const storage = memoryStorage()
+ * const rex = await storage.insert({ name: 'Rex', categoryId: 1, status: 'available' })
+ * console.log(rex.id) // prints 1
  */
 export function memoryStorage(begin?: PetSnapshot): PetStorage {
   let index = createPetIndex(begin)

@@ -134,6 +134,15 @@ export const DOUBLE_OPTIONS = {
     false,
   ),
 }
+/**
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const double = createTestDouble({
+ *   clock: '2030-01-01T00:00:00Z',
+ *   faults: [{ kind: 'status', status: 503, times: 1 }],
+ * })
+ */
 export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 
 type DoubleSettings = ReturnType<typeof read>

@@ -140,6 +140,13 @@ export const REPORT_OPTIONS = {
   /** From when on it counts. @default 'reset' */
   since: withDefault(isOneOf(['reset', 'start']), 'reset'),
 }
+/**
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const double = createTestDouble()
+ * console.log(double.report({ since: 'start' }).requestCount) // prints 0
+ */
 export interface ReportOptions extends OptionsOf<typeof REPORT_OPTIONS> {}
 
 export const ASSERT_OPTIONS = {
@@ -147,6 +154,14 @@ export const ASSERT_OPTIONS = {
   /** Whether a note of a rule that `allow` does not list fails, too. @default false */
   notes: withDefault(isBoolean, false),
 }
+/**
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const double = createTestDouble()
+ * await double.fetch(`${double.baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
+ * double.assertPolite({ notes: true })
+ */
 export interface AssertPoliteOptions extends OptionsOf<typeof ASSERT_OPTIONS> {}
 
 /** A double that worlds can be made of. */

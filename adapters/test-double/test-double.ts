@@ -11,6 +11,13 @@ import type { TestDoubleOptions } from './double-options.js'
  * Creates a store in memory, on a clock that is frozen unless an option says otherwise.
  *
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const { baseUrl, fetch, assertPolite } = createTestDouble()
+ * await fetch(`${baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
+ * assertPolite()
  */
 export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   check('options', options, isObject)

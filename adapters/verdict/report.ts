@@ -41,6 +41,12 @@ brand({ VerdictError })
  * The report for people.
  *
  * @param options.withRequests also shows the first requests of each finding
+ *
+ * @example
+ * import { createTestDouble, reportText } from 'animal-adoption-store/test-double'
+ *
+ * const text = reportText(createTestDouble().report(), { withRequests: true })
+ * console.log(text) // prints Verdict: no requests arrived, so nothing was checked. …
  */
 export function reportText(
   { requestCount, dropped, findings, notes }: Report,

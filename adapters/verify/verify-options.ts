@@ -129,6 +129,14 @@ export const VERIFY_OPTIONS = {
    */
   sleep: optional(typed<Sleep>(isFunction)),
 }
+/**
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ * import { verify } from 'animal-adoption-store/verify'
+ *
+ * const { baseUrl, fetch } = createTestDouble()
+ * await verify({ baseUrl, fetch, apiKey: 'demo-business', readOnly: true, skip: ['ratelimit'] })
+ */
 export interface VerifyOptions extends OptionsOf<typeof VERIFY_OPTIONS> {}
 
 export interface CheckResult {

@@ -14,6 +14,14 @@ type TestBody = (...given: readonly unknown[]) => Promise<void>
  * Registers one test for each check, to run one after the other.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { test } from 'node:test'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ * import { verifySuite } from 'animal-adoption-store/verify'
+ *
+ * const { baseUrl, fetch } = createTestDouble()
+ * verifySuite(test, { baseUrl, fetch, apiKey: 'demo-business', only: ['auth'] })
  */
 export function verifySuite(test: TestFunction, options: VerifyOptions): void {
   const run = prepare(options)

@@ -43,6 +43,15 @@ export interface Run {
  *
  * @throws OptionError
  * @throws VerifyError if the server cannot be verified at all
+ *
+ * @example
+ * import { verify } from 'animal-adoption-store/verify'
+ *
+ * const report = await verify({
+ *   ...{ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-business' },
+ *   only: ['list'],
+ * })
+ * console.log(report.ok) // prints true
  */
 export async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const { checks, session, missing, start, judge } = prepare(options)

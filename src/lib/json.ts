@@ -8,6 +8,11 @@ const MAX_DEPTH = 1_000
  * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
  * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
+ *
+ * @example
+ * import { parseJson } from 'animal-adoption-store'
+ *
+ * console.log(parseJson('[1, 9007199254740993]')) // prints [ 1, 9007199254740993n ]
  */
 export function parseJson(text: string): unknown {
   checkDepth(text)
@@ -21,6 +26,11 @@ export function parseJson(text: string): unknown {
 /**
  * `JSON.stringify` that also serializes bigints, as plain digits. For plain data: objects, arrays,
  * strings, numbers.
+ *
+ * @example
+ * import { toJson } from 'animal-adoption-store'
+ *
+ * console.log(toJson({ categoryId: 9007199254740993n })) // prints {"categoryId":9007199254740993}
  */
 export function toJson(value: unknown): string {
   if (typeof value === 'bigint') return String(value)

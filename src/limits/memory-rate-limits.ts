@@ -33,6 +33,14 @@ export function isPast({ lastSeen, bannedUntil }: Usage, start: number): boolean
 /**
  * Counts usage in this process. Instead of a timer, the first request of a UTC day drops entries of
  * earlier days, except remembered bans.
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryRateLimitStore, memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const rateLimitStore = memoryRateLimitStore()
+ * const store = createStore({ storage: memoryStorage(), rateLimitStore, apiKeys: {} })
+ * await rateLimitStore.reset('web')
  */
 export function memoryRateLimitStore(): RateLimitStore {
   const table = new Map<string, Usage>()

@@ -58,6 +58,13 @@ const UNSEEN: Usage = {
  * @param usage as returned by the last decision for this partition; undefined for the first
  * @param now ms since the epoch, fractions allowed
  * @throws RangeError if `now` is not finite
+ *
+ * @example
+ * import { decide, PLANS } from 'animal-adoption-store'
+ *
+ * const { decision, usage } = decide(undefined, PLANS.free, Date.now())
+ * console.log(decision.remaining) // prints 59
+ * const next = decide(usage, PLANS.free, Date.now())
  */
 export function decide(
   usage: Usage = UNSEEN,

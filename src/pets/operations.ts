@@ -29,6 +29,15 @@ export interface Pets {
   getPet(id: Int64): Promise<Pet>
 }
 
+/**
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ *
+ * const store = createStore({ storage: memoryStorage(), apiKeys: {} })
+ * const signal = AbortSignal.timeout(5_000)
+ * await store.createPet({ name: 'Rex', categoryId: 1 }, { signal })
+ */
 export interface CreateOptions {
   /**
    * Aborting drops an animal that still waits to be stored, and rejects with the signal's reason.

@@ -18,12 +18,13 @@ import {
 } from '../engines/engines.js'
 import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { type Ended, type Running, runInThread, startInThread } from './command.js'
+import { infoOf, readDocExamples } from './doc-examples.js'
 import { codeBlocks, readPages } from './pages.js'
 import { BUILD_URL, mainIn, ROOT } from './paths.js'
 import { assertPrinted, printsOf } from './printed.js'
 
 /**
- * Registers a test for each code block of every page: those that need only Node, or those that need
+ * Registers a test for each code block of every page and each `@example`: those that need only Node, or those that need
  * a shell with its tools, or engines. The info string after the fence says how to run it:
  *
  * - `js`, `js test`: as a module; what a test prints says nothing
@@ -54,6 +55,15 @@ export function testCodeBlocks(needs: 'node' | 'tools'): void {
         if (printed !== undefined && shown !== undefined) assertPrinted(printed, shown)
       })
     }
+  }
+  for (const { path, name, code = '' } of readDocExamples()) {
+    const info = infoOf(code)
+    if (code === '' || info === undefined || TOOLS.includes(info) !== (needs === 'tools')) continue
+    test(`readme - the example of ${name} in ${path}`, async t => {
+      const printed = await runBlock(t, info, code)
+      const shown = printsOf(info, code)
+      if (printed !== undefined && shown !== undefined) assertPrinted(printed, shown)
+    })
   }
 }
 

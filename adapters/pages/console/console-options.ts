@@ -68,7 +68,16 @@ export const CONSOLE_OPTIONS = {
     }),
   ),
 }
-/** Panels without a source are hidden. */
+/**
+ * Panels without a source are hidden.
+ *
+ * @example
+ * import { withConsole } from 'animal-adoption-store/console'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const double = createTestDouble()
+ * const handler = withConsole(double, { clock: double.clock.now, isFrozen: () => true })
+ */
 export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'

@@ -20,6 +20,15 @@ export interface ConsoleHandler extends ApiHandler {
  * Adds the console: the page at `GET /` for browsers, and its data below `/_console`. The latest
  * exchanges are kept in bounded memory.
  * @throws OptionError
+ *
+ * @example
+ * import { withConsole } from 'animal-adoption-store/console'
+ * import { listen } from 'animal-adoption-store/http'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const handler = withConsole(createTestDouble())
+ * const server = await listen(handler, { port: 0 })
+ * await server.close()
  */
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
   const { control, worlds, token = crypto.randomUUID(), ...main } = readConsoleOptions(given)

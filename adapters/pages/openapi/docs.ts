@@ -12,13 +12,29 @@ import { openApiJson } from './openapi.js'
 
 export { OptionError } from '../../../src/lib/check-options.js'
 
-/** `baseUrl` follows the request, so that "Try it out" reaches this server. */
+/**
+ * `baseUrl` follows the request, so that "Try it out" reaches this server.
+ *
+ * @example
+ * import { withDocs } from 'animal-adoption-store/docs'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const handler = withDocs(createTestDouble(), { demoKeys: ['demo-free'] })
+ */
 export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
 
 /**
  * Adds `GET /openapi.json` and `GET /docs` outside the API: no key, no quota. The page is Swagger
  * UI if the package `swagger-ui-dist` is installed; it loads nothing from other hosts.
  * @throws OptionError, or TypeError for an invalid address
+ *
+ * @example
+ * import { withDocs } from 'animal-adoption-store/docs'
+ * import { listen } from 'animal-adoption-store/http'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const server = await listen(withDocs(createTestDouble()), { port: 0 })
+ * await server.close()
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
   const {

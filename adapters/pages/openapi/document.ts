@@ -45,6 +45,13 @@ export const OPENAPI_OPTIONS = {
     [],
   ),
 }
+/**
+ * @example
+ * import { openApiJson } from 'animal-adoption-store/openapi'
+ *
+ * const text = openApiJson({ baseUrl: 'https://pets.example.org/v1' })
+ * console.log(text.includes('https://pets.example.org/v1')) // prints true
+ */
 export interface OpenApiOptions extends OptionsOf<typeof OPENAPI_OPTIONS> {}
 
 /** An OpenAPI 3.1 document as JSON-compatible data. */

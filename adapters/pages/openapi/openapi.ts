@@ -10,6 +10,12 @@ import {
  * Returns the OpenAPI 3.1 description of the API as JSON, generated from the store's schemas and
  * constants. The bounds of an int64 have all their digits.
  * @throws OptionError
+ *
+ * @example
+ * import { writeFileSync } from 'node:fs'
+ * import { openApiJson } from 'animal-adoption-store/openapi'
+ *
+ * writeFileSync('openapi.json', openApiJson())
  */
 export function openApiJson(options: OpenApiOptions = {}): string {
   const marked = (_name: string, value: unknown) =>
@@ -21,6 +27,11 @@ export function openApiJson(options: OpenApiOptions = {}): string {
 /**
  * Returns the same description as parsed by `JSON.parse`, which rounds the bounds of an int64.
  * @throws OptionError
+ *
+ * @example
+ * import { openApiDocument } from 'animal-adoption-store/openapi'
+ *
+ * console.log(Object.keys(openApiDocument().paths)) // prints [ '/pets', '/pets/{petId}' ]
  */
 export function openApiDocument(options: OpenApiOptions = {}): OpenApiDocument {
   return JSON.parse(openApiJson(options)) as OpenApiDocument

@@ -17,6 +17,12 @@ export const INDEXEDDB_OPTIONS = {
    */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
+/**
+ * @example
+ * import { indexedDbStorage } from 'animal-adoption-store/indexeddb'
+ *
+ * const storage = indexedDbStorage('adoption', { timeoutMs: 5_000 })
+ */
 export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
 
 /**
@@ -25,6 +31,13 @@ export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
  * line that names the fix.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { indexedDbStorage } from 'animal-adoption-store/indexeddb'
+ *
+ * const storage = indexedDbStorage('adoption')
+ * await createStore({ storage, apiKeys: {} }).createPet({ name: 'Rex', categoryId: 1 })
  */
 export function indexedDbStorage(name: string, options?: IndexedDbOptions): IndexedDbStorage {
   const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
@@ -37,6 +50,14 @@ export function indexedDbStorage(name: string, options?: IndexedDbOptions): Inde
  * fresh minute. The first call opens it. While it cannot be used, a store counts by itself.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { indexedDbRateLimitStore, indexedDbStorage } from 'animal-adoption-store/indexeddb'
+ *
+ * const storage = indexedDbStorage('adoption')
+ * const rateLimitStore = indexedDbRateLimitStore('adoption')
+ * const store = createStore({ storage, rateLimitStore, apiKeys: {} })
  */
 export function indexedDbRateLimitStore(
   name: string,

@@ -44,6 +44,13 @@ export const JSON_FILE_OPTIONS = {
    */
   disk: withDefault(hasMethods<Disk>(...CALLS), NODE_DISK),
 }
+/**
+ * @example
+ * import { jsonFileStorage } from 'animal-adoption-store/json-file'
+ *
+ * const storage = jsonFileStorage('pets.json', { onError: error => console.error(error.message) })
+ * await storage.close()
+ */
 export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
 
 /**
@@ -55,6 +62,14 @@ export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
  * a document.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { jsonFileStorage } from 'animal-adoption-store/json-file'
+ *
+ * const storage = jsonFileStorage('pets.json')
+ * await createStore({ storage, apiKeys: {} }).createPet({ name: 'Rex', categoryId: 1 })
+ * await storage.close()
  */
 export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFileStorage {
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)

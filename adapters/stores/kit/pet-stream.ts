@@ -15,7 +15,16 @@ export interface PetStream {
 
 export type Parts<T> = AsyncIterable<readonly T[]>
 
-/** Options of a restore that may take long. */
+/**
+ * Options of a restore that may take long.
+ *
+ * @example
+ * import { sqliteStorage } from 'animal-adoption-store/sqlite'
+ *
+ * const storage = sqliteStorage('pets.db')
+ * await storage.seed({ pets: [], nextId: 1 }, { onProgress: read => console.log(read) })
+ * await storage.close()
+ */
 export interface RestoreOptions {
   /** Receives the number of pets read so far; none is visible before the end. */
   readonly onProgress?: ((read: number) => void) | undefined

@@ -19,7 +19,16 @@ export type NameKind = keyof typeof UNUSUAL_NAMES
 /** The runner's own: `test` of node:test, `it` of vitest, jest or mocha. */
 export type Test = (name: string, run: () => Promise<void>) => unknown
 
-/** The contract of `PetStorage`, a test per rule. The ids in front of the names are permanent. */
+/**
+ * The contract of `PetStorage`, a test per rule. The ids in front of the names are permanent.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ * import { storageSuite } from 'animal-adoption-store/storage-suite'
+ *
+ * storageSuite(test, { create: async () => memoryStorage(), idempotency: true })
+ */
 export function storageSuite(test: Test, factory: StorageFactory): void {
   const { create, reopen, cannotKeep = [], idempotency = false } = factory
   const kinds = Object.keys(UNUSUAL_NAMES) as NameKind[]

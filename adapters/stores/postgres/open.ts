@@ -72,6 +72,15 @@ export const POSTGRES_OPTIONS = {
     }),
   ),
 }
+/**
+ * @example
+ * import { postgresStorage } from 'animal-adoption-store/postgres'
+ * import pg from 'pg'
+ *
+ * const pool = new pg.Pool({ connectionString: 'postgres://127.0.0.1:5432/adoption' })
+ * const storage = postgresStorage({ pool })
+ * await pool.end()
+ */
 export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
 
 /**
@@ -80,6 +89,14 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
  * with a `PostgresError`: one line that names the fix.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { postgresStorage } from 'animal-adoption-store/postgres'
+ *
+ * const storage = postgresStorage({ url: 'postgres://127.0.0.1:5432/adoption' })
+ * await createStore({ storage, apiKeys: {} }).createPet({ name: 'Rex', categoryId: 1 })
+ * await storage.close()
  */
 export function postgresStorage(options: PostgresOptions): PostgresStorage {
   const settings = settingsOf(POSTGRES_OPTIONS, options)

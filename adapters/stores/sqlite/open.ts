@@ -20,6 +20,13 @@ export const SQLITE_OPTIONS = {
    */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
+/**
+ * @example
+ * import { sqliteStorage } from 'animal-adoption-store/sqlite'
+ *
+ * const storage = sqliteStorage('pets.db', { timeoutMs: 5_000 })
+ * await storage.close()
+ */
 export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
 
 /**
@@ -28,6 +35,14 @@ export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
  * cannot be used, calls reject with a `SqliteError`: one line that names the fix.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { sqliteStorage } from 'animal-adoption-store/sqlite'
+ *
+ * const storage = sqliteStorage('pets.db')
+ * await createStore({ storage, apiKeys: {} }).createPet({ name: 'Rex', categoryId: 1 })
+ * await storage.close()
  */
 export function sqliteStorage(path: string, options?: SqliteOptions): SqliteStorage {
   return openStorage(path, settingsOf(SQLITE_OPTIONS, options), true)

@@ -26,6 +26,13 @@ export const RATE_LIMIT_OPTIONS = {
    */
   timeoutMs: withDefault(isTimeout, 100),
 }
+/**
+ * @example
+ * import { sqliteRateLimitStore } from 'animal-adoption-store/sqlite'
+ *
+ * const rateLimitStore = sqliteRateLimitStore('limits.db', { timeoutMs: 100 })
+ * await rateLimitStore.close()
+ */
 export interface SqliteRateLimitStoreOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}
 
 export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
@@ -52,6 +59,15 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
  * counts is synced, too. The first call opens it. While it cannot be used, a store counts by itself.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { createStore } from 'animal-adoption-store'
+ * import { memoryStorage } from 'animal-adoption-store/memory'
+ * import { sqliteRateLimitStore } from 'animal-adoption-store/sqlite'
+ *
+ * const rateLimitStore = sqliteRateLimitStore('limits.db')
+ * const store = createStore({ storage: memoryStorage(), rateLimitStore, apiKeys: {} })
+ * await rateLimitStore.close()
  */
 export function sqliteRateLimitStore(
   path: string,

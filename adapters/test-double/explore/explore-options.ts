@@ -94,6 +94,12 @@ export const EXPLORE_OPTIONS = {
    */
   onRun: optional(typed<(progress: Progress) => void>(isFunction)),
 } satisfies Declared
+/**
+ * @example
+ * import { explore } from 'animal-adoption-store/test-double'
+ *
+ * const { runs } = await explore(() => {}, { depth: 1, faults: ['reset', 'delay:31s'] })
+ */
 export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 
 /** @throws OptionError */

@@ -36,6 +36,14 @@ export interface ScheduleRun extends Omit<RunFailure, 'reason'> {
  * with at most `depth` faults has run: on a new double each time, and in virtual time.
  *
  * @throws OptionError
+ *
+ * @example
+ * import { explore } from 'animal-adoption-store/test-double'
+ *
+ * const headers = { authorization: 'Bearer demo-free' }
+ * const { ok, failures } = await explore(async ({ double, fetch }) => {
+ *   await fetch(`${double.baseUrl}/pets`, { headers }).catch(() => {})
+ * })
  */
 export async function explore(work: Work, options: ExploreOptions = {}): Promise<Explored> {
   check('work', work, isFunction)
@@ -58,6 +66,14 @@ export async function explore(work: Work, options: ExploreOptions = {}): Promise
  * The options of the search have no effect.
  *
  * @throws OptionError, also for a request that never comes
+ *
+ * @example
+ * import { runSchedule } from 'animal-adoption-store/test-double'
+ *
+ * const headers = { authorization: 'Bearer demo-free' }
+ * const { ok, reason } = await runSchedule('listPets#1=reset', async ({ double, fetch }) => {
+ *   await fetch(`${double.baseUrl}/pets`, { headers })
+ * })
  */
 export async function runSchedule(
   schedule: string,

@@ -39,6 +39,13 @@ export interface ReplayedRecording {
  * Reads what `Recording.json` returned.
  *
  * @throws RecordingError, in one line, for anything else
+ *
+ * @example
+ * import { createTestDouble, openRecording } from 'animal-adoption-store/test-double'
+ *
+ * const recording = await createTestDouble().record()
+ * const { steps, replay } = await openRecording(await recording.json())
+ * const { difference } = await replay()
  */
 export async function openRecording(text: string): Promise<OpenRecording> {
   const file = readRecording(text, 'The recording')

@@ -55,6 +55,13 @@ export const JUDGE_OPTIONS = {
    */
   clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
 }
+/**
+ * @example
+ * import { judge } from 'animal-adoption-store/judge'
+ *
+ * const baseUrl = 'https://staging.example.org/v1'
+ * const { report } = judge({ baseUrl, clients: 1, allow: ['deprecated.called'] })
+ */
 export interface JudgeOptions extends OptionsOf<typeof JUDGE_OPTIONS> {}
 
 export type JudgeSettings = ReturnType<typeof readJudgeOptions>

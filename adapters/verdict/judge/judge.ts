@@ -24,6 +24,16 @@ export interface Judge {
   assertPolite(options?: AssertPoliteOptions): void
 }
 
+/**
+ * @example
+ * import { judge } from 'animal-adoption-store/judge'
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const { baseUrl, fetch } = createTestDouble()
+ * const watched = judge({ baseUrl, fetch })
+ * await watched.fetch(`${baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
+ * watched.assertPolite({ notes: true })
+ */
 export interface AssertPoliteOptions {
   /** Whether a note of a rule that `allow` does not list fails, too. @default false */
   readonly notes?: boolean | undefined
@@ -33,6 +43,14 @@ export interface AssertPoliteOptions {
  * Judges a client of any server of this API by the rules of the test double.
  *
  * @throws OptionError naming the invalid option and its value
+ *
+ * @example
+ * import { judge } from 'animal-adoption-store/judge'
+ *
+ * const baseUrl = 'http://127.0.0.1:4280/v1'
+ * const { fetch, assertPolite } = judge({ baseUrl })
+ * await fetch(`${baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
+ * assertPolite()
  */
 export function judge(options: JudgeOptions): Judge {
   const settings = readJudgeOptions(options)
