@@ -2,12 +2,12 @@ import { toPet } from '../../src/pets/pet.js'
 import { describeIssues, type NewPet, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 
-/** Animals of a test; their ids are 1, 2, 3 … */
+/** Gives animals the ids 1, 2, 3 … */
 export function numbered(pets: readonly NewPet[]): PetSnapshot {
   return { pets: pets.map((pet, at) => toPet(at + 1, pet)), nextId: pets.length + 1 }
 }
 
-/** @param refuse makes the error of a problem, in one sentence */
+/** @param refuse returns the error for a problem, given in one sentence */
 export function readAnimals(given: unknown, refuse: (problem: string) => Error): NewPet[] {
   if (!Array.isArray(given)) throw refuse(NO_ARRAY)
   return Array.from(given, (animal, at) => {

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 
-/** A key for each plan. They are public, so they are for loopback only. */
+/** One key per plan. They are public, so use them on loopback only. */
 export const DEMO_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
   'demo-pro': { id: 'demo-pro', plan: 'pro' },

@@ -4,7 +4,7 @@ import type { RateLimitSnapshot } from '../../src/ports.js'
 import type { Exchange } from '../verdict/log/exchange.js'
 import type { JournalState } from '../verdict/log/recorder.js'
 
-/** SHA-256 in hex, independent of the order of fields. */
+/** Returns SHA-256 in hex, independent of the order of fields. */
 export async function digestOf(value: unknown): Promise<string> {
   const hash = await crypto.subtle.digest(
     'SHA-256',
@@ -13,7 +13,7 @@ export async function digestOf(value: unknown): Promise<string> {
   return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** With the fields of every object in alphabetical order. */
+/** Sorts the fields of every object by name. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -21,7 +21,10 @@ export function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]))
 }
 
-/** Without what the next request may forget, in an order of its own, whatever the address of a caller. */
+/**
+ * Omits usage that the next request may forget, and sorts the rest independently of the caller's
+ * address.
+ */
 export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
   const start = startOfDay(now)
   return usage
@@ -30,7 +33,7 @@ export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly
     .sort()
 }
 
-/** Connections and most headers depend on the network, and on the door that a request came through. */
+/** Omits connections and most headers, which depend on the network and the entry point. */
 export function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
   return {
     ...journal,
@@ -43,5 +46,5 @@ function withoutConnection({ requestHeaders, ...exchange }: Exchange) {
   return { ...rest, requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null) }
 }
 
-/** Headers that can change the response; clients add others by themselves, such as user-agent. */
+/** Headers that can change the response; clients add others, such as user-agent. */
 const OWN_HEADERS = ['content-type', 'origin']

@@ -38,7 +38,7 @@ const {
 
 const isArray = rule<readonly unknown[]>('an array', Array.isArray)
 
-/** The options of a store and of a double: the state that a reset restores. */
+/** Options of the store and the double, from which a reset restores the initial state. */
 export const DOUBLE_OPTIONS = {
   ...OF_STORE,
   /**
@@ -65,8 +65,8 @@ export const DOUBLE_OPTIONS = {
    */
   pets: optional(rule<readonly NewPet[]>('an array of animals without ids', () => true)),
   /**
-   * Initial animals with their ids, in place of `pets`: `{ pets, nextId }`, as `snapshot()` returns it. The rest of
-   * a snapshot is for `restore`.
+   * Initial animals with ids, in place of `pets`: `{ pets, nextId }`, as `snapshot()` returns it.
+   * The rest of a snapshot is for `restore`.
    * @default none
    */
   snapshot: optional(
@@ -81,7 +81,7 @@ export const DOUBLE_OPTIONS = {
    */
   faults: optional(typed<readonly Fault[]>(isArray)),
   /**
-   * The address that `fetch` stands in for.
+   * The base URL that `fetch` stands in for.
    * @default 'http://adoption-store.test/v1'
    */
   baseUrl: withDefault(
@@ -90,18 +90,18 @@ export const DOUBLE_OPTIONS = {
         'an absolute http or https URL, without user name, query and fragment',
         isBaseUrl,
       ),
-      // It may hold a password.
+      // // The URL may hold a password.
       secret: true,
     },
     `http://adoption-store.test${BASE_PATH}`,
   ),
   /**
-   * How many exchanges the journal keeps.
+   * Maximum number of exchanges in the journal.
    * @default 10_000
    */
   journal: withDefault(isCount, 10_000),
   /**
-   * How many characters of headers and bodies it keeps.
+   * Maximum number of characters of headers and bodies in the journal.
    * @default 8_388_608
    */
   journalCharacters: withDefault(isCount, 8_388_608),
@@ -111,18 +111,18 @@ export const DOUBLE_OPTIONS = {
    */
   allow: withDefault(typed<readonly RuleId[]>(isArray), []),
   /**
-   * How many clients share a key, for the verdict: with 1, every early request is certain.
+   * Number of clients that share a key, for the verdict: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */
   clients: optional(isCount),
   /**
-   * Whether findings name the line that called `fetch`.
+   * Findings name the line that called `fetch`.
    * @default whether GITHUB_ACTIONS is `true`
    */
   callSites: optional(isBoolean),
   /**
-   * Also serves `/_control`, behind this token (at least 16 letters, digits, `-` or `_`), or with true behind a
-   * random one; `control` of `listen()` has the address.
+   * Also serves `/_control`, behind this token (at least 16 letters, digits, `-` or `_`), or with
+   * true behind a random one; `listen()` returns the address as `control`.
    * @default false
    */
   control: withDefault(
@@ -179,7 +179,7 @@ function read(given: TestDoubleOptions) {
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const storeOptions = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
-    // Every state has its own.
+    // // Each state has its own.
     storage: memoryStorage(),
     ...rest,
   })
@@ -204,7 +204,7 @@ function read(given: TestDoubleOptions) {
   }
 }
 
-/** A copy: the caller may change its own. */
+/** Copies the animals, because the caller may change them. */
 function readInitial(
   pets: readonly NewPet[] | undefined,
   snapshot: Pick<PetSnapshot, 'pets' | 'nextId'> | undefined,

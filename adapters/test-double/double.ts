@@ -23,16 +23,15 @@ import type { JournalEntry } from '../verdict/log/recorder.js'
 import { type Report, reportText } from '../verdict/report.js'
 import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
 import { readAnimals } from './animals.js'
+import type { Watch } from './answer-requests.js'
+import { runOn } from './auto-advance.js'
 import { Clock, type VirtualClock } from './clock/clock.js'
-import { type CurrentState, createCurrentState } from './current-state.js'
 import { readDoubleOptions, type TestDoubleOptions } from './double-options.js'
 import { type Act, createEventLog, type EventLog, type ObservableState } from './events.js'
+import { type ExchangeFilter, matcher } from './exchange-filter.js'
 import type { Faults } from './faults/faults.js'
 import { createFetch } from './fetch.js'
-import { type ExchangeFilter, matcher } from './filter.js'
 import { type Recording as StepRecording, startRecording } from './recording/record.js'
-import type { Watch } from './requests.js'
-import { runOn } from './run.js'
 import {
   createServers,
   type DoubleServer,
@@ -42,34 +41,38 @@ import {
 } from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
 import type { Inspect, State } from './state.js'
+import { type CurrentState, createCurrentState } from './state.js'
 
 /**
  * A store whose time, state and failures a test controls, and which reports what its client did
  * wrong.
  */
 export interface TestDouble extends ServedHandler, AsyncDisposable {
-  /** The address that `fetch` stands in for, without a slash at the end. */
+  /** The base URL that `fetch` stands in for, without a slash at the end. */
   readonly baseUrl: string
-  /** Follows a connection, for the journal and the verdict. */
+  /** Tracks a connection, for the journal and the verdict. */
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /** What its servers serve, the control tree included: for `http.createServer`, `toNodeHandler` and `toFetchHandler`. */
+  /**
+   * Handles requests, the control tree included: for `http.createServer`, `toNodeHandler` and
+   * `toFetchHandler`.
+   */
   readonly handler: Listener
-  /** Also serves it on a socket, by default on a free port. */
+  /** Also serves the double on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>
-  /** Its time: frozen, unless an option or the test lets it run. */
+  /** The double's time: frozen, unless an option or the test lets it run. */
   readonly clock: VirtualClock
   /**
-   * Runs code that sleeps on the clock: whenever nothing else can happen, the clock goes to the end
-   * of the next sleep, timer or delay.
+   * Runs code that sleeps on the clock: whenever nothing else can happen, the clock advances to the
+   * end of the next sleep, timer or delay.
    *
    * @returns what `work` returns
    */
   run<T>(work: () => Awaitable<T>): Promise<T>
-  /** What goes wrong with the next requests that match. */
+  /** Faults to inject into the next requests that match. */
   readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
-  /** Direct calls: no key, no limits, no faults, no journal. */
+  /** Direct calls, without key, limits, faults or journal. */
   readonly pets: Pets
   /**
    * Creates animals, all or none.
@@ -85,10 +88,13 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   addKey(apiKey: string, record: ApiKey): void
   /** Restores the initial state in one step. A request in flight ends in the state it began in. */
   reset(): void
-  /** Everything but the keys, as plain data; with a name, it is also kept for `restore(name)`. */
+  /**
+   * Returns everything but the keys, as plain data; with a name, it is also kept for
+   * `restore(name)`.
+   */
   snapshot(name?: string): Promise<Snapshot>
   /**
-   * Restores everything or, when it throws, nothing. The keys stay as they are.
+   * Restores a snapshot as a whole or, when it throws, not at all. The keys stay as they are.
    *
    * @throws ApiError `invalid_request`, OptionError
    */
@@ -96,48 +102,48 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   /** SHA-256 of all mutable state: equal for doubles with equal state. */
   digest(): Promise<string>
   /**
-   * Requests with their responses, in the order of arrival.
+   * Exchanges in the order of arrival.
    *
    * @throws OptionError
    */
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
   /**
-   * The same as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
+   * Exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
    *
    * @throws OptionError
    */
   har(filter?: ExchangeFilter): Har
-  /** How many exchanges the journal has dropped. */
+  /** Number of exchanges that the journal has dropped. */
   readonly dropped: number
-  /** Empties the journal; the numbers of requests go on. */
+  /** Empties the journal; requests keep counting up. */
   clearRequests(): void
   /**
-   * Records everything that changes it from now on, in its worlds too, for a file that can be replayed.
+   * Records every change from now on, in its worlds too, for a file that can be replayed.
    *
    * @throws Error while a request is in flight, and once there are worlds
    */
   record(): Promise<StepRecording>
   /**
-   * What the client did wrong since the last reset or `clearRequests`; since the start: in all worlds,
-   * and before resets as well.
+   * Findings about the client since the last reset or `clearRequests`; since the start: in all
+   * worlds, and before resets as well.
    *
    * @default { since: 'reset' }
    */
   report(options?: ReportOptions): Report
   /**
-   * Ends a test that the client should pass politely.
+   * Fails a test whose client was not polite.
    *
    * @throws VerdictError when the report is not ok, or when nothing was sent
    */
   assertPolite(options?: AssertPoliteOptions): void
-  /** What a console shows besides requests. */
+  /** Internal state, as a console shows it. */
   readonly inspect: Inspect
   /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
 }
 
 export const REPORT_OPTIONS = {
-  /** From when on it counts. @default 'reset' */
+  /** The beginning of the report. @default 'reset' */
   since: withDefault(isOneOf(['reset', 'start']), 'reset'),
 }
 /**
@@ -151,7 +157,7 @@ export interface ReportOptions extends OptionsOf<typeof REPORT_OPTIONS> {}
 
 export const ASSERT_OPTIONS = {
   ...REPORT_OPTIONS,
-  /** Whether a note of a rule that `allow` does not list fails, too. @default false */
+  /** Also fails on notes of rules that `allow` does not list. @default false */
   notes: withDefault(isBoolean, false),
 }
 /**
@@ -164,24 +170,32 @@ export const ASSERT_OPTIONS = {
  */
 export interface AssertPoliteOptions extends OptionsOf<typeof ASSERT_OPTIONS> {}
 
-/** A double that worlds can be made of. */
+/** A double with what worlds, recordings and explorations need. */
 export interface JudgedDouble extends TestDouble {
   readonly clock: Clock
   readonly verdict: Verdict
   readonly events: EventLog
-  /** Whether a request is being handled that is not waiting for the clock. */
+  /** Returns true while a request is handled that is not waiting for the clock. */
   isBusy(): boolean
-  /** Tells those who record what has happened. */
+  /** Reports an act to the recordings. */
   tell(act: Act): void
-  /** The current state, for a replay. */
   state(): ObservableState
-  /** A reset after which the clock stands still at this instant, ms since the Unix epoch. */
+  /** Resets, and freezes the clock at this instant, in ms since the Unix epoch. */
   restart(now: number): void
-  /** Calls of `fetch` that wait no longer keep the process alive. */
+  /** Waiting calls of `fetch` no longer keep the process alive. */
   unref(): void
 }
 
 /**
+ * Composes a double from its parts. A request passes them in this order:
+ * 1. `fetch.ts` in process, `servers.ts` on a socket, behind the control tree of
+ * `create-test-double.ts`
+ * 2. `state.ts`: the state at its arrival, which answers it even if a reset begins another one
+ * 3. `answer-requests.ts`: enters it in the journal, takes its faults, and waits for its delay
+ * 4. `faults/inject-fault.ts`: the answer of the store, as the faults leave it
+ * 5. the journal and, once asked for a report, the verdict; the event log (`events.ts`), for
+ * recordings
+ *
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
  * @param watch sees every request
@@ -217,7 +231,8 @@ export function createDouble(
   const isWaiting = () => clock.delays() + (realTime?.delays() ?? 0) > 0
   const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting, callSites)
   const servers = createServers(() => double.handler, connect, events)
-  // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its own.
+  // // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its
+  // own.
   const { snapshot, restore } = snapshotsOf(current)
   const { report, assertPolite } = reportsOf(state, verdict)
 
@@ -287,7 +302,7 @@ export function createDouble(
   }
 }
 
-/** A class, for the reason that `Clock` is one. */
+/** A class for the same reason as `Clock`: accessors of literals hold memory. */
 class Served {
   readonly #state: () => State
   handler!: Listener
@@ -376,13 +391,13 @@ function reportsOf(
   }
 }
 
-/** The journal compares bodies, even of requests that are refused by their headers. */
+/** Reads the whole body, which the journal compares even if the headers get the request refused. */
 function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
   const { store } = state
-  // That app reads the body itself.
+  // // The host's app reads the body itself.
   const isPassedOn = request.passesOn && !store.identify(request).request.head?.route
   const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
-  // A request ends in the state that it began in, however long its body takes to arrive.
+  // // A request ends in the state that it began in, however long its body takes to arrive.
   return chain(own, state.handle)
 }
 

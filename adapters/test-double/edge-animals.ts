@@ -1,6 +1,6 @@
 import type { NewPet } from '../../src/pets/schema.js'
 
-/** Animals that a careless client misreads: `pets` of a double, and `--seed edge`. */
+/** Animals that careless clients misread, for the option `pets` and `--seed edge`. */
 export const EDGE_ANIMALS: readonly NewPet[] = [
   { name: 'The largest int64', categoryId: 2n ** 63n - 1n, status: 'available' },
   { name: 'The smallest int64', categoryId: -(2n ** 63n), status: 'pending' },

@@ -12,7 +12,7 @@ import type { ClockState } from './clock/clock.js'
 import type { ArmedFault, Fault } from './faults/fault.js'
 import type { TakenFaults } from './faults/faults.js'
 
-/** Everything that changes a double or its worlds, in the order in which it takes effect. */
+/** Every change of a double or its worlds, in the order in which it takes effect. */
 export type Act =
   | {
       readonly do: 'send'
@@ -23,7 +23,7 @@ export type Act =
       readonly knownKey: KnownKey | undefined
       readonly planned: TakenFaults | undefined
     }
-  /** A delayed request is handled now. */
+  /** The end of a request's delay. */
   | { readonly do: 'run'; readonly id: number }
   | {
       readonly do: 'answer'
@@ -36,22 +36,21 @@ export type Act =
   | { readonly do: 'clear-faults'; readonly fault?: Fault }
   | { readonly do: 'create'; readonly pet: NewPet }
   | { readonly do: 'arm'; readonly fault: Fault }
-  /** With the snapshot itself, which may have been another double's. */
+  /** Includes the snapshot itself, which may come from another double. */
   | { readonly do: 'restore'; readonly snapshot: object }
   | { readonly do: 'world'; readonly snapshot: PetSnapshot; readonly clock: Instant | undefined }
 
 export interface DoubleEvent {
   readonly act: Act
-  /** The id of the world that it happened in; null outside of worlds. */
+  /** The id of the world; null outside of worlds. */
   readonly world: string | null
-  /** The state after it. A request may end in one that a reset has replaced. */
+  /** The state afterwards. A request may end in a state that a reset has replaced. */
   readonly state: ObservableState
 }
 
-/** What may be read of a state at any time. */
 export interface ObservableState {
   readonly apiKeys: KeyRing
-  /** Ms since the Unix epoch; it stands still once the state is over. */
+  /** Ms since the Unix epoch; frozen once the state is over. */
   readonly now: Clock
   readonly clock: { dump(): ClockState & { readonly now: number } }
   observe(): Observed
@@ -71,7 +70,7 @@ export interface ReplayableRequest extends ReadRequest {
   }
 }
 
-/** The events of a double, and which of its worlds writes to it. */
+/** The event log of a double, with the world that writes to it. */
 export interface Track {
   readonly events: EventLog
   readonly world: string | null
@@ -79,19 +78,17 @@ export interface Track {
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** What a double and its worlds tell those who record. */
 export function createEventLog() {
   return {
     listeners: new Set<(event: DoubleEvent) => void>(),
     /** Called when a request arrives, a response leaves, or a wait begins. */
     activity: new Set<() => void>(),
-    /** The id of the latest request. */
     sent: 0,
-    /** How many requests have begun and not ended. */
+    /** Number of requests in progress. */
     open: 0,
-    /** How much has happened, with or without listeners. */
+    /** Number of acts, counted even without listeners. */
     acts: 0,
-    /** How many worlds have been created. */
+    /** Number of worlds created. */
     worlds: 0,
   }
 }

@@ -12,10 +12,11 @@ import { at, textResponse } from './text-response.js'
 type FetchInput = Parameters<typeof fetch>[0]
 
 /**
- * Stands in for the global `fetch` below one base URL, without a socket: it behaves like undici's on one.
+ * Creates a stand-in for the global `fetch` below one base URL, without a socket: it behaves like
+ * undici's on one.
  *
- * @param isWaiting whether a request of the double is delayed
- * @param hasStacks whether the stack of each call is captured
+ * @param isWaiting returns true while a request of the double is delayed
+ * @param hasStacks captures the stack of each call
  */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
@@ -31,7 +32,7 @@ export function createFetch(
 
   return {
     async fetch(input: FetchInput, given?: RequestInit): Promise<Response> {
-      // Before anything is awaited.
+      // // Captured before anything is awaited.
       const stack = hasStacks ? captureStack() : undefined
       const init = given ?? undefined
       const connection = connect()
@@ -43,7 +44,7 @@ export function createFetch(
       if (!url.startsWith(`${origin}/`)) {
         throw new TypeError(`This fetch reaches ${baseUrl} only, got ${url}`)
       }
-      // Not the request's own: making that listen costs more than the call.
+      // // Not the request's own signal, whose listener costs more than the call.
       const { signal = (input as Partial<Request>).signal } = init ?? {}
       signal?.throwIfAborted()
       const handle = begin()
@@ -58,7 +59,7 @@ export function createFetch(
           stack,
         })
         const answering = abortable(signal, exchange)
-        // Most calls wait for nothing, and keeping the process alive costs more than nothing.
+        // // Most calls wait for nothing, and keeping the process alive has a cost.
         const answer: LosableAnswer = await (isWaiting() ? keep(answering) : answering)
         if (!answer.lose) return complete(answer, signal, url, keep)
         return at(url, await answer.lose(() => hang(signal)))
@@ -67,11 +68,11 @@ export function createFetch(
       }
     },
     endHanging,
-    /** Calls that wait no longer keep the process alive. */
+    /** Waiting calls no longer keep the process alive. */
     unref(): void {
       keep = promise => promise
     },
-    /** Also ends those that come later, like a server that goes away. */
+    /** Also ends later calls, like a server that goes away. */
     close(): void {
       isClosed = true
       endHanging()
@@ -100,19 +101,19 @@ function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T
   })
 }
 
-/** As much of a `Request` as is sent. */
+/** The subset of a `Request` that is sent. */
 interface Outgoing {
   readonly method: string
   readonly url: string
-  /** By lower-case name, in the order of the names. */
+  /** By lower-case name, in alphabetical order. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: (() => Awaitable<Uint8Array>) | undefined
 }
 
-/** Whether it means the same without a `Request`, which costs more than the store's answer. */
+/** Avoids a `Request`, which costs more than the store's answer, where it makes no difference. */
 function isSimple(input: unknown, init: RequestInit | undefined): input is string | URL {
   if (typeof input !== 'string' && !(input instanceof URL)) return false
-  // Inherited names too: a `Request` may stand here.
+  // // Includes inherited names, as `init` may be a `Request`.
   for (const name in init) if (!SIMPLE.includes(name)) return false
   const { method = 'GET', body, signal } = init ?? {}
   const isText = body === undefined || (typeof body === 'string' && method === 'POST')
@@ -137,7 +138,7 @@ function simpleRequest(
   }
 }
 
-/** @param type that of the body, unless the headers name one */
+/** @param type content type of the body, unless the headers have one */
 function headersOf(given: RequestInit['headers'], type?: string): Outgoing['headers'] {
   const plain = plainHeaders(given)
   if (plain && (type === undefined || plain['content-type'] !== undefined)) return plain
@@ -147,8 +148,8 @@ function headersOf(given: RequestInit['headers'], type?: string): Outgoing['head
 }
 
 /**
- * What `Headers` would make of it; undefined unless it leaves every value as it is. Making one costs a
- * tenth of the call.
+ * Returns what `Headers` would make of the given headers, whose construction costs a tenth of the
+ * call; undefined if `Headers` would change a value.
  */
 function plainHeaders(given: RequestInit['headers']): Outgoing['headers'] | undefined {
   if (given === undefined) return {}
@@ -171,7 +172,7 @@ const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/
 function requestOf(input: FetchInput, init: RequestInit | undefined, baseUrl: string): Outgoing {
   const request = platformRequest(input, init, baseUrl)
   const { method, url, headers } = request
-  // Not every browser has `request.body`.
+  // // Some browsers lack `request.body`.
   const hasNone = method === 'GET' || method === 'HEAD'
   const body = async () => new Uint8Array(await request.arrayBuffer())
   return { method, url, headers: Object.fromEntries(headers), body: hasNone ? undefined : body }
@@ -206,7 +207,7 @@ function complete(
   return at(url, toResponse(answer))
 }
 
-/** The pieces of a body, each of which keeps the process alive until it arrives or nobody waits for it. */
+/** Each piece of a body keeps the process alive until it arrives or its reader is gone. */
 function pending(
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | null | undefined,

@@ -6,7 +6,9 @@ const { setInterval } = globalThis
 let pending = 0
 let timer: Partial<NodeJS.Timeout> | undefined
 
-/** Keeps the process alive, as the socket of a pending call would. @returns ends it */
+/**
+ * Keeps the process alive, as the socket of a pending call would. @returns a function that ends it
+ */
 export function keepAlive(): () => void {
   timer ??= setInterval(() => {}, LONGEST_TIMER)
   if (pending++ === 0) timer.ref?.()
@@ -15,7 +17,6 @@ export function keepAlive(): () => void {
   }
 }
 
-/** The same until a promise is settled. */
 export async function keptAlive<T>(promise: Promise<T>): Promise<T> {
   const end = keepAlive()
   try {

@@ -3,11 +3,10 @@ import type { ApiHandler, Connection } from '../../src/protocol/api-request.js'
 import type { HttpServer, ListenOptions } from '../http/listen.js'
 import type { EventLog } from './events.js'
 
-/** What the servers of a double serve. */
 export interface ServedHandler extends Required<ApiHandler> {
   /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
-  /** What opens `/_control`; undefined without it. */
+  /** The token of `/_control`; undefined without it. */
   readonly token?: string | undefined
 }
 
@@ -29,7 +28,6 @@ export function toListener(served: ServedHandler): Listener {
   return Object.assign(listener, handler)
 }
 
-/** The servers of a double. */
 export function createServers(
   current: () => ServedHandler,
   connect: () => Connection,
@@ -46,7 +44,7 @@ export function createServers(
       const { listen }: Partial<typeof import('../http/index.js')> = await import(
         '../http/index.js'
       )
-      // Browsers have no sockets: a bundle for them has nothing in place of the server.
+      // // In a browser bundle, the server is left out.
       if (!listen) {
         throw new OptionError(
           { option: 'listen', expected: 'called in Node' },
@@ -59,7 +57,7 @@ export function createServers(
       )
       const close = async () => {
         servers.delete(closable)
-        // Nobody may be left to advance the clock, also for what is still arriving.
+        // // Nobody may be left to advance the clock, also for requests that are still arriving.
         endDelays()
         activity.add(endDelaysSoon)
         await server.close()

@@ -10,11 +10,12 @@ import { isScale } from './clock/clock.js'
 import type { ArmedFault } from './faults/fault.js'
 
 /**
- * Everything a double holds but its keys, as plain data; `toJson` writes it, `parseJson` reads it.
+ * Everything a double holds but its keys, as plain data; write it with `toJson`, read it with
+ * `parseJson`.
  */
 export interface Snapshot extends Readonly<z.infer<typeof snapshotSchema>> {}
 
-/** Snapshots that nobody can have changed. */
+/** Frozen snapshots of this process. */
 const OWN = new WeakSet<object>()
 
 /** Freezes a snapshot of this process, which need not be checked when it comes back. */
@@ -23,7 +24,7 @@ export function ownSnapshot(snapshot: Snapshot): Snapshot {
   return snapshot
 }
 
-/** With everything in it. What is frozen already is so in depth: it is shared with other snapshots. */
+/** Freezes deeply. Frozen parts are shared with other snapshots, and so frozen throughout. */
 function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   for (const part of Object.values(value)) freeze(part)
@@ -53,7 +54,7 @@ const usage = z.object({
   banLevel: count,
 })
 
-// The faults are checked where they are armed.
+// // Faults are checked where they are armed.
 const snapshotSchema = z.object({
   pets: z.readonly(z.array(petSchema)),
   nextId: z.int().check(z.minimum(1)),
@@ -65,7 +66,7 @@ const snapshotSchema = z.object({
     scale: z.optional(z.number().check(z.refine(isScale.accepts, `must be ${isScale.expected}`))),
     auto: z.optional(z.boolean()),
   }),
-  /** Usage by partition, bans included. */
+  /** By partition, bans included. */
   usage: z.readonly(z.array(z.readonly(z.tuple([z.string(), usage])))),
   faults: z.readonly(z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object'))),
   journal: z.object({

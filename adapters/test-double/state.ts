@@ -9,26 +9,26 @@ import { memoryRateLimitStore, memoryStorage } from '../stores/memory.js'
 import { createCallers } from '../verdict/callers.js'
 import { createRecorder, type RecorderOptions } from '../verdict/log/recorder.js'
 import { secretsOf } from '../verdict/log/redact.js'
-import type { Recording, Source } from '../verdict/verdict.js'
+import type { Recording, Source, Verdict } from '../verdict/verdict.js'
+import { createRequests, type RequestsOptions } from './answer-requests.js'
 import type { ClockState } from './clock/clock.js'
 import { digestOf, usageThatCounts, withoutNetwork } from './digest.js'
 import type { Act, Observed } from './events.js'
 import type { Fault } from './faults/fault.js'
 import { createFaults } from './faults/faults.js'
-import { createRequests, type RequestsOptions } from './requests.js'
 import { ownSnapshot, type Snapshot } from './snapshot.js'
 
 export interface StateOptions extends RequestsOptions {
-  /** Storage, rate limits and clock are those of the state. */
+  /** Without storage, rate limits and clock, which each state creates. */
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'characters' | 'origin'> & {
-    /** As secret as keys. */
+    /** Secrets besides the keys. */
     readonly tokens: readonly string[]
   }
 }
 
-/** The initial state; what is missing is empty. */
+/** The initial state; missing parts are empty. */
 export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
   readonly clock: ClockState
   readonly faults?: readonly Fault[] | undefined
@@ -38,16 +38,52 @@ export type State = ReturnType<typeof createState>
 
 /** A view of a state, for tools beside the double. */
 export interface Inspect {
-  /** What is counted for a key id, without counting. */
+  /** Reads the usage of a key id, without counting. */
   usage(keyId: string): Awaitable<Usage | undefined>
   animals(filter: PetFilter): Awaitable<readonly Pet[]>
 }
 
+export type CurrentState = ReturnType<typeof createCurrentState>
+
+/** The state of a double, which a reset or a restore replaces as a whole. */
+export function createCurrentState(options: StateOptions, begin: Beginning, verdict: Verdict) {
+  const { clock, endDelays } = options.time
+  let resets = 0
+  let state = create(options, begin, 0)
+
+  return {
+    get: () => state,
+    /** Begins a state with the initial keys. */
+    reset(beginning: Beginning): void {
+      replace(beginning, options.apiKeys)
+      state.tell({ do: 'reset' })
+    },
+    replace,
+  }
+
+  /** @throws OptionError, and then nothing has changed */
+  function replace(beginning: Beginning, apiKeys: KeyRing): void {
+    const old = state
+    state = create({ ...options, apiKeys }, beginning, resets + 1)
+    resets++
+    old.end(old.now())
+    for (const notice of options.track.events.activity) notice()
+    endDelays()
+    clock.restore(beginning.clock)
+  }
+
+  function create(given: StateOptions, beginning: Beginning, after: number): State {
+    return createState(given, beginning, source =>
+      verdict.record(after === 0 ? null : `after reset ${after}`, source),
+    )
+  }
+}
+
 /**
- * All mutable state of a double but its clock, created and replaced as a whole: a reset misses nothing
- * because it keeps nothing, and a request in flight ends in the state it began in.
+ * All mutable state of a double but its clock, created and replaced as a whole: a reset misses
+ * nothing because it keeps nothing, and a request in flight ends in the state it began in.
  *
- * @param record has the verdict listen
+ * @param record feeds the verdict
  */
 export function createState(
   options: StateOptions,
@@ -62,12 +98,12 @@ export function createState(
   const storage = memoryStorage({ pets, nextId, idempotencyKeys })
   const rateLimitStore = memoryRateLimitStore()
   rateLimitStore.restore(usage)
-  // A copy of one shape: all of these names are in it already.
+  // // A copy with one shape: it has all of these names already.
   const store = openStore({ ...options.store, apiKeys, storage, rateLimitStore, clock: now })
   const keyIds = () => apiKeys.list().map(({ id }) => id)
   const isWorld = options.track.world !== null
   const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
-  // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
+  // // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { capacity, characters, origin, tokens } = options.journal
   const journal = createRecorder(
     {
@@ -103,10 +139,10 @@ export function createState(
     /** Stores a pet without a request. A storage in memory answers synchronously. */
     insert: (pet: NewPet) => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
     /**
-     * Closes its part of the report since the start. Requests in flight are still added to it, and wait
+     * Closes its part of the report since the start. Requests in flight are still added, and wait
      * for no more delays.
      *
-     * @param at where time stands still for them
+     * @param at freezes their time
      */
     end(at?: number): void {
       endedAt = at
@@ -117,7 +153,7 @@ export function createState(
       recording.clear(journal.received())
       journal.clear()
     },
-    /** @param name to keep it by */
+    /** @param name under which to keep it */
     dump(name?: string): Promise<Snapshot> {
       faults.keep()
       return dump(name)
@@ -131,14 +167,13 @@ export function createState(
   }
   return state
 
-  /** Tells those who record what has happened. */
   function tell(act: Act): void {
     const { events, world } = options.track
     events.acts++
     for (const listen of events.listeners) listen({ act, world, state })
   }
 
-  /** Feeds the verdict. A request need not wait for it: it can wait until someone asks. */
+  /** Feeds the verdict. Requests are judged only once someone asks. */
   function judge(): void {
     const { arrived, ended } = journal.take()
     recording.arrive(arrived)
@@ -153,7 +188,7 @@ export function createState(
     }
   }
 
-  /** One instant: everything is read before the first await. */
+  /** Reads everything before the first await, so that the snapshot has one instant. */
   async function dump(name?: string): Promise<Snapshot> {
     const named = name === undefined ? {} : { name }
     return ownSnapshot({ ...named, ...observe(), clock: clock.dump(), journal: journal.dump() })

@@ -1,7 +1,7 @@
 /**
  * A `Response` with a text as its body. Making one of the platform's costs a seventh of a call, and
- * making a stream of its body more than the call, so each is made when somebody asks for what only it
- * has. Defined on first use, as naming `Response` makes Node load all of `fetch`.
+ * making a stream of its body more than the call, so each is made when a caller needs it. Defined
+ * on first use, as naming `Response` makes Node load all of `fetch`.
  */
 function defineTextResponse() {
   class TextResponse {
@@ -13,7 +13,7 @@ function defineTextResponse() {
           },
         })
       }
-      // Not every version of Node has `bytes`.
+      // // Some versions of Node lack `bytes`.
       for (const name of ['arrayBuffer', 'blob', 'formData', 'bytes'] as ReadOnce[]) {
         if (!(name in Response.prototype)) continue
         Object.defineProperty(TextResponse.prototype, name, {
@@ -70,20 +70,19 @@ function defineTextResponse() {
       return at(this.#url, this.#asStream().clone())
     }
 
-    /** The text, unless it has been read or is being read as a stream. */
+    /** Returns the text, unless it has been read or is being read as a stream. */
     #take(): string | undefined {
       if (this.#streamed || this.#isRead) return undefined
       this.#isRead = true
       return this.#text
     }
 
-    /** Everything but the body. */
     #asHead(): Response {
       this.#head ??= new Response(null, this.#init)
       return this.#head
     }
 
-    /** The same response with its body as a stream: a used one, if its text has been read. */
+    /** Returns the response with its body as a stream: a used one, if its text has been read. */
     #asStream(): Response {
       if (this.#streamed) return this.#streamed
       const streamed = new Response(this.#text, this.#asHead())
@@ -101,17 +100,17 @@ type TextInit = ResponseInit & { readonly status: number }
 
 let TextResponse: ReturnType<typeof defineTextResponse> | undefined
 
-/** @param init with the type of the text, which `Response` would add */
+/** @param init includes the content type, which `Response` would add */
 export function textResponse(text: string, init: TextInit, url = ''): Response {
   if (NOT_AS_IT_IS.test(text)) return at(url, new Response(text, init))
   TextResponse ??= defineTextResponse()
   return new TextResponse(text, init, url) as unknown as Response
 }
 
-/** As bytes, a text has no lone surrogates, and reading it drops a BOM. */
+/** Encoding as bytes replaces lone surrogates, and decoding drops a BOM. */
 const NOT_AS_IT_IS = /^\ufeff|\p{Surrogate}/u
 
-/** As if it came from there. */
+/** Sets the URL of a response. */
 export function at(url: string, response: Response): Response {
   return Object.defineProperty(response, 'url', { value: url })
 }

@@ -1,6 +1,6 @@
 import type { Sleep } from '../../adapters/client/index.js'
+import { runOn } from '../../adapters/test-double/auto-advance.js'
 import { Clock as VirtualClock } from '../../adapters/test-double/clock/clock.js'
-import { runOn } from '../../adapters/test-double/run.js'
 import type { Clock } from '../../src/index.js'
 
 /** The clock of a test double without the double, for other servers. */

@@ -1,9 +1,9 @@
 import type { ConsoleWorld } from '../../pages/console/index.js'
+import type { Watch } from '../../test-double/answer-requests.js'
 import type { OpenWorld } from '../../test-double/control/worlds.js'
+import { withControl } from '../../test-double/create-test-double.js'
 import { createDouble, type JudgedDouble } from '../../test-double/double.js'
 import type { RuleId, TestDoubleOptions } from '../../test-double/index.js'
-import type { Watch } from '../../test-double/requests.js'
-import { withControl } from '../../test-double/test-double.js'
 import type { StoreSettings, VerdictSettings } from '../options.js'
 import {
   type Environment,

@@ -25,15 +25,14 @@ export const isScale = rule<number>(
 
 export const RESUME_OPTIONS = {
   /**
-   * How many ms pass in one ms of real time.
-   *
+   * Speed relative to real time.
    * @default 1
    */
   scale: withDefault(isScale, 1),
 }
 export interface ResumeOptions extends OptionsOf<typeof RESUME_OPTIONS> {}
 
-/** A clock as plain data. Without `now`, a running one shows the real time. */
+/** A clock as plain data. Without `now`, a running clock shows real time. */
 export interface ClockState {
   readonly frozen: boolean
   readonly now?: number | undefined
@@ -41,33 +40,30 @@ export interface ClockState {
   readonly auto?: boolean | undefined
 }
 
-/** A clock that a test controls. Frozen it reads no other clock; running it follows real time. */
+/** A clock that a test controls: frozen, or running along real time. */
 export type VirtualClock = Pick<
   Clock,
   'now' | 'frozen' | 'scale' | 'auto' | 'set' | 'advance' | 'freeze' | 'resume' | 'sleep' | 'timers'
 >
 
 export interface ClockListener {
-  /** A delay, a sleep or a timer begins. */
   onWait?(): void
-  /** The test has set, advanced, frozen or resumed the clock, or changed `auto`. */
   onChange?(): void
 }
 
 /**
- * The clock of a double, with what its requests need. A class, because accessors of an object literal
- * keep what they refer to, up to a whole double, in memory until the next full garbage collection.
+ * The clock of a double. A class, because accessors of an object literal keep whatever they refer
+ * to, up to a whole double, in memory until the next full garbage collection.
  */
 export class Clock {
   readonly #waits = createWaits(() => this.#timer.ref(this.#waits.hasRef()))
   readonly #timer = createProcessTimer(() => this.#endWaits())
   readonly #listener: ClockListener
   #frozenAt: number | undefined
-  /** Where it ran on from: in its own time, and in real time. */
+  /** Its own and the real time when it began to run. */
   #from = { own: 0, real: 0 }
   #scale = 1
   #auto = false
-  /** What `instant` returns in this turn. */
   #instant: number | undefined
   #restores = 0
 
@@ -76,20 +72,17 @@ export class Clock {
     this.#begin(state)
   }
 
-  /** Whether it stands still until the test moves it. */
   get frozen(): boolean {
     return this.#frozenAt !== undefined
   }
 
-  /** How much faster than real time it runs. */
+  /** Speed relative to real time. */
   get scale(): number {
     return this.#scale
   }
 
   /**
-   * Whether it jumps ahead by itself: to the end of a delay fault, and to the time that a
-   * Retry-After names.
-   *
+   * Jumps ahead by itself: to the end of a delay fault, and to the time that a Retry-After names.
    * @default false
    */
   get auto(): boolean {
@@ -101,14 +94,14 @@ export class Clock {
     this.#listener.onChange?.()
   }
 
-  // Not on the prototype, so that tests can pass them around.
+  // // Own properties, so that tests can pass them around.
 
   /** Ms since the Unix epoch. */
   readonly now = (): number =>
     this.#frozenAt ?? Math.floor(this.#from.own + (Date.now() - this.#from.real) * this.#scale)
 
   /**
-   * Sets it, also back.
+   * Sets the time, also back.
    *
    * @throws OptionError
    */
@@ -118,8 +111,8 @@ export class Clock {
   }
 
   /**
-   * `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers that are over by then end in the
-   * order of their time.
+   * Advances by a duration: `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers due by
+   * then end in the order of their time.
    *
    * @throws OptionError
    */
@@ -128,14 +121,13 @@ export class Clock {
     this.#listener.onChange?.()
   }
 
-  /** Stands still from now on. */
   readonly freeze = (): void => {
     this.#freeze()
     this.#listener.onChange?.()
   }
 
   /**
-   * Runs on from where it stands.
+   * Lets a frozen clock run.
    *
    * @throws OptionError
    */
@@ -150,7 +142,7 @@ export class Clock {
 
   /**
    * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
-   * reset drops it.
+   * reset drops the wait.
    *
    * @throws the signal's reason
    */
@@ -167,7 +159,7 @@ export class Clock {
         cancel()
         reject(signal?.reason)
       }
-      // Before the wait, which ends at once if it is over already.
+      // // Registered first, because a wait of 0 ms ends at once.
       signal?.addEventListener('abort', abort, { once: true })
       const { cancel } = this.#wait(ms, () => {
         signal?.removeEventListener('abort', abort)
@@ -175,12 +167,14 @@ export class Clock {
       })
     })
 
-  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
+  /**
+   * `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears all timers.
+   */
   readonly timers: Timers = createTimers((ms, end) => this.#wait(ms, end))
 
   /**
-   * The same time for all that happens until the next microtask, so that whatever a request changes,
-   * it changes at one instant.
+   * Returns the same time until the next microtask, so that all changes of a request have one
+   * instant.
    */
   instant(): number {
     if (this.#frozenAt !== undefined) return this.#frozenAt
@@ -193,10 +187,9 @@ export class Clock {
     return this.#instant
   }
 
-  /** Waits for `ms`, or until the delays are ended. */
   delay(ms: number): Promise<void> {
     return new Promise(resolve => {
-      // The clock cannot be set beyond its last instant, and every delay has to end.
+      // // Every delay has to end, and the clock cannot be set beyond its last instant.
       const { until } = this.#wait(Math.min(ms, LATEST - this.now()), resolve, true)
       if (this.#auto) this.reach(until)
     })
@@ -206,12 +199,11 @@ export class Clock {
     this.#waits.endDelays()
   }
 
-  /** How many delays are going on. */
   delays(): number {
     return this.#waits.delays()
   }
 
-  /** When the next wait ends; undefined when nothing waits. */
+  /** Returns the end of the next wait, if there is one. */
   next(): number | undefined {
     return this.#waits.next()
   }
@@ -221,13 +213,13 @@ export class Clock {
     if (instant > this.now()) this.#move(instantOf('now', instant))
   }
 
-  /** Stands still at an instant, for a replay. */
+  /** Freezes at an instant, for a replay. */
   stand(instant: number): void {
     this.#freeze()
     this.#move(instant)
   }
 
-  /** Ends the delays, drops sleeps and timers, and goes on in another state. */
+  /** Ends the delays, drops sleeps and timers, and takes over another state. */
   restore(state: ClockState): void {
     this.#waits.endDelays()
     this.#timer.stop()
@@ -240,7 +232,7 @@ export class Clock {
     return { now: this.now(), ...this.#settings() }
   }
 
-  /** Equal until something other than time changes the clock. */
+  /** Returns a value that changes whenever anything but time changes the clock. */
   revision(): unknown {
     const { own, real } = this.#from
     const place = this.frozen ? { now: this.#frozenAt } : { offset: own - real * this.#scale }
@@ -287,7 +279,9 @@ export class Clock {
     this.#endWaits()
   }
 
-  /** Every wait ends at its own time. It may begin others, or move, resume or restore the clock for good. */
+  /**
+   * Ends every wait at its own time. A wait may begin others, or move, resume or restore the clock.
+   */
   #endUntil(instant: number): void {
     const before = this.#restores
     for (let wait = this.#waits.takeUntil(instant); wait; wait = this.#waits.takeUntil(instant)) {
@@ -310,7 +304,7 @@ export class Clock {
       )
         due.end()
     } finally {
-      // Also when one of them has thrown.
+      // // Even if a wait has thrown.
       this.#startTimer()
     }
   }
@@ -324,7 +318,7 @@ export class Clock {
   }
 }
 
-/** The timer of the process that ends waits while a clock runs. */
+/** Ends waits while the clock runs, by a timer of the process. */
 function createProcessTimer(onEnd: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined
   return {
@@ -332,7 +326,7 @@ function createProcessTimer(onEnd: () => void) {
       timer = setTimeout(onEnd, Math.min(ms, LONGEST_TIMER))
     },
     stop: () => clearTimeout(timer),
-    /** @param hasRef whether the process stays alive for it; browsers have no such thing */
+    /** @param hasRef keeps the process alive; browsers ignore it */
     ref(hasRef: boolean) {
       const { ref, unref }: Partial<NodeJS.Timeout> = timer ?? {}
       const apply = hasRef ? ref : unref

@@ -17,12 +17,11 @@ export interface Timers {
   clearInterval(timer: Timer | null | undefined): void
 }
 
-/** As much of Node's `Timeout` as has a meaning here. */
+/** The subset of Node's `Timeout` that makes sense here. */
 export interface Timer {
   ref(): Timer
   unref(): Timer
   hasRef(): boolean
-  /** Starts again from now. */
   refresh(): Timer
   close(): Timer
 }
@@ -38,7 +37,7 @@ export function createTimers(
   }
 
   function start(call: () => void, given: number | undefined, repeats: boolean): Timer {
-    // As Node does it, also with a time that is missing or too long.
+    // // Like Node, also for a missing or too long time.
     const wanted = Number(given)
     const ms = wanted >= 1 && wanted <= LONGEST_TIMER ? wanted : 1
     let one = wait(ms, end)

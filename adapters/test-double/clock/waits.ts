@@ -1,18 +1,16 @@
-/** Something that waits for a time of the clock. */
 export interface Wait {
   readonly until: number
   readonly end: () => void
-  /** Whether it delays a request. */
   readonly isDelay: boolean
-  /** @param hasRef whether the process stays alive for it */
+  /** @param hasRef keeps the process alive */
   ref(hasRef: boolean): void
   cancel(): void
 }
 
 /**
- * Waits in the order in which they end; those of the same time in the order in which they began.
+ * Waits by their ends; equal ends in the order in which they began.
  *
- * @param onChange called when one is cancelled, or `hasRef` may have changed
+ * @param onChange called when a wait is cancelled, or `hasRef` may have changed
  */
 export function createWaits(onChange: () => void) {
   let waits: (Wait & { hasRef: boolean })[] = []
@@ -20,7 +18,7 @@ export function createWaits(onChange: () => void) {
     add(given: Pick<Wait, 'until' | 'end' | 'isDelay'>): Wait {
       const one = {
         ...given,
-        // A delayed call keeps the process alive by itself.
+        // // A delayed call keeps the process alive by itself.
         hasRef: !given.isDelay,
         ref(hasRef: boolean) {
           one.hasRef = hasRef
@@ -35,23 +33,21 @@ export function createWaits(onChange: () => void) {
       waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
       return one
     },
-    /** Ends delays, however much of their time is left. */
+    /** Ends all delays early. */
     endDelays() {
       for (const delay of waits.filter(({ isDelay }) => isDelay)) {
         delay.cancel()
         delay.end()
       }
     },
-    /** Removes and returns the next one, if it ends by then. */
+    /** Removes and returns the next wait that ends by then. */
     takeUntil: (instant: number): Wait | undefined =>
       waits[0] && waits[0].until <= instant ? waits.shift() : undefined,
     next: () => waits[0]?.until,
     delays: () => (waits.length === 0 ? 0 : waits.filter(({ isDelay }) => isDelay).length),
-    /** Forgets them all. */
     drop() {
       waits = []
     },
-    /** Whether the process stays alive for one of them. */
     hasRef: () => waits.some(({ hasRef }) => hasRef),
   }
 }

@@ -33,19 +33,18 @@ import { withBodyRead } from '../../verdict/log/read-request.js'
 import { reportText } from '../../verdict/report.js'
 import { isScale } from '../clock/clock.js'
 import type { JudgedDouble, ReportOptions } from '../double.js'
+import type { ExchangeFilter } from '../exchange-filter.js'
 import type { Fault } from '../faults/fault.js'
-import type { ExchangeFilter } from '../filter.js'
 import type { Snapshot } from '../snapshot.js'
 import type { WorldOptions, Worlds } from './worlds.js'
 
 const ANYTHING = rule<string | undefined>('anything', () => true)
 
-/** A request for a command, and what it applies to. */
 export interface Command {
   readonly request: ApiRequest
   readonly double: JudgedDouble
   readonly maxBodyBytes: number
-  /** Whoever knows it may send commands. */
+  /** Authorizes the sender. */
   readonly token: string
   /** Undefined within a world: worlds are not nested. */
   readonly worlds: Worlds | undefined
@@ -79,7 +78,10 @@ export async function command(target: string, given: Command): Promise<ApiRespon
   }
 }
 
-/** A form in a browser cannot send `application/json` without a preflight. */
+/**
+ * Refuses other types, because a form in a browser cannot send `application/json` without a
+ * preflight.
+ */
 async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw unsupportedMediaType(
@@ -88,22 +90,21 @@ async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unk
   }
   const read = await withBodyRead(request)
   const { body = '', headers } = read
-  // A body that was announced as too large has not been read, but is not missing.
+  // // A body that was announced as too large has not been read, but is not missing.
   const none = body.length === 0 && !(Number(headers['content-length']) > 0)
   return none ? undefined : readBody(read, maxBodyBytes)
 }
 
 interface Call extends Command {
-  /** The parameters of a GET, the body of any other. */
+  /** The parameters of a GET, else the body. */
   readonly sent: unknown
-  /** What follows the command's name, as in `worlds/<id>`. */
+  /** The rest of the path, as in `worlds/<id>`. */
   readonly id: string
 }
 
 /** Returns a value to send as JSON, a text, or nothing. */
 type Run = (call: Call) => Awaitable<unknown>
 
-/** Every command of the tree. */
 const COMMANDS = new Map<string, Readonly<Record<string, Run>>>([
   ['health', { GET: () => ({ status: 'ok', pid: process.pid }) }],
   ['clock', { GET: readClock, POST: changeClock }],
@@ -151,7 +152,7 @@ function changeClock(call: Call) {
   if (scale !== undefined && frozen === true) {
     throw invalidRequest('`scale` cannot be combined with `frozen: true`; send one of them.')
   }
-  // Everything is checked before anything changes.
+  // // Everything is checked before anything changes.
   const instant = set === undefined ? clock.now() : instantOf('set', set)
   const duration = advance === undefined ? 0 : durationOf('advance', advance)
   clock.set(instantOf('now', instant + duration))
@@ -234,13 +235,13 @@ function named<const N extends string>(...names: readonly N[]) {
   return Object.fromEntries(rules) as Record<N, typeof ANYTHING>
 }
 
-/** These only: a misspelled filter would match everything. */
+/** Refuses unknown fields: a misspelled filter would match everything. */
 function fields<D extends Declared>({ sent }: Pick<Call, 'sent'>, rules: D): SettingsOf<D> {
   if (isObject.accepts(sent)) return settingsOf<D>(rules, { ...(sent as OptionsOf<D>) })
   throw invalidRequest(`Send a JSON object with ${Object.keys(rules).join(', ')}.`)
 }
 
-/** Without CORS headers, so that pages of other origins cannot read it. */
+/** Omits CORS headers, so that pages of other origins cannot read the response. */
 function respond(method: string, value: unknown, status: number): ApiResponse {
   if (value === undefined) return toAnswer(method, { status: 204, text: '', headers: NOT_SHARED })
   const isText = typeof value === 'string'

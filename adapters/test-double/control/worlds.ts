@@ -7,27 +7,25 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import { createDouble, type JudgedDouble } from '../double.js'
 import type { TestDoubleOptions } from '../double-options.js'
 
-/** Where a world is, and the keys that are valid there only. */
+/** The address of a world, with the keys that are valid only there. */
 export interface World {
   readonly id: string
   readonly baseUrl: string
   readonly controlUrl: string
-  /** The keys by their ids. */
+  /** By id. */
   readonly apiKeys: Readonly<Record<string, string>>
 }
 
-/** What a world begins with. */
 export interface WorldOptions {
-  /** Instead of those that all worlds begin with. */
+  /** Replaces the animals that all worlds begin with. */
   readonly pets?: TestDoubleOptions['pets']
-  /** In place of `pets`: for a world that is replayed. */
+  /** Replaces `pets`, for a replayed world. */
   readonly snapshot?: TestDoubleOptions['snapshot']
-  /** Instead of `<id of the world>-<plan>` for each plan. */
+  /** Replaces `<id of the world>-<plan>` for each plan. */
   readonly keys?: StoreOptions['apiKeys'] | undefined
   readonly clock?: Instant | undefined
 }
 
-/** A world that is open, with its keys. */
 export interface OpenWorld {
   readonly double: JudgedDouble
   readonly apiKeys: StoreOptions['apiKeys']
@@ -38,9 +36,9 @@ export type Worlds = ReturnType<typeof createWorlds>
 const MOST = 1_000
 
 /**
- * Doubles that share one port and nothing else.
+ * Doubles that share only a port.
  *
- * @param above hears what happens in all of them
+ * @param above receives what happens in all worlds
  */
 export function createWorlds(
   options: TestDoubleOptions,
@@ -50,7 +48,7 @@ export function createWorlds(
   let created = 0
 
   return {
-    /** @throws ApiError 409 when there are too many, OptionError */
+    /** @throws ApiError 409 for too many worlds, OptionError */
     async create(
       { origin, token }: { readonly origin: string; readonly token: string },
       { pets, snapshot, keys, clock }: WorldOptions = {},
@@ -86,10 +84,9 @@ export function createWorlds(
         ),
       }
     },
-    /** All of them, by id. */
     open: worlds as ReadonlyMap<string, OpenWorld>,
     find: (id: string) => worlds.get(id)?.double,
-    /** @returns false when there is none */
+    /** @returns false for an unknown id */
     dispose(id: string): boolean {
       const world = worlds.get(id)
       if (!world) return false

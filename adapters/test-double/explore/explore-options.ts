@@ -21,7 +21,7 @@ import type { Snapshot } from '../snapshot.js'
 import type { Ended } from './run.js'
 import type { Progress } from './search.js'
 
-/** What a network and this service can do to a request. */
+/** The default faults of a network and this service. */
 export const FAULTS = [
   'reset',
   'truncate',
@@ -34,8 +34,7 @@ export const FAULTS = [
 
 export const EXPLORE_OPTIONS = {
   /**
-   * What can go wrong with a request: as text, or as faults, which `operation` and `key` restrict.
-   *
+   * Faults to inject, as text or as objects, which `operation` and `keyId` restrict.
    * @default FAULTS
    */
   faults: withDefault(
@@ -55,14 +54,12 @@ export const EXPLORE_OPTIONS = {
    */
   schedules: withDefault(isCount, 10_000),
   /**
-   * The options of the double that each run has to itself.
-   *
+   * Options of the double that each run creates.
    * @default {}
    */
   double: withDefault(typed<Omit<TestDoubleOptions, 'control'>>(isObject), {}),
   /**
-   * The state in which each run begins, as `double.snapshot()` returns it.
-   *
+   * The initial state of each run, as `double.snapshot()` returns it.
    * @default a new double
    */
   snapshot: optional(typed<Snapshot>(isObject)),
@@ -73,8 +70,7 @@ export const EXPLORE_OPTIONS = {
    */
   invariant: optional(typed<(run: Ended) => Awaitable<unknown>>(isFunction)),
   /**
-   * A run fails when more time has to pass on its clock.
-   *
+   * Longest run, by its clock. A run that needs more time fails.
    * @default '1d'
    */
   maxTime: withDefault(
@@ -82,8 +78,7 @@ export const EXPLORE_OPTIONS = {
     '1d',
   ),
   /**
-   * A run fails when it sends more requests.
-   *
+   * Maximum requests per run. A run that sends more fails.
    * @default 1_000
    */
   maxRequests: withDefault(isCount, 1_000),
@@ -113,7 +108,7 @@ export function readExploreOptions(given: ExploreOptions) {
   return { ...options, maxTime, faults: readFaults(options.faults) }
 }
 
-/** Each fault once, whatever its form. @throws OptionError */
+/** Normalizes faults and drops duplicates. @throws OptionError */
 export function readFaults(given: readonly (string | Fault)[]): readonly Fault[] {
   const faults = new Map<string, Fault>()
   for (const [at, one] of given.entries()) {

@@ -6,34 +6,36 @@ import { parseSchedule, type Schedule, scheduleText } from './schedule.js'
 import { search } from './search.js'
 
 export interface Explored {
-  /** Whether no run has failed. See `exhausted` for how much that says. */
+  /** No run has failed. `exhausted` says how much that proves. */
   readonly ok: boolean
   readonly runs: number
-  /** How many schedules were left out because their result is known, each with all that begin with it. */
+  /**
+   * Schedules left out because their result is known, each counted once with all its extensions.
+   */
   readonly pruned: number
-  /** Whether that is every schedule that can happen, up to `depth` faults. */
+  /** Every possible schedule with at most `depth` faults has run or was pruned. */
   readonly exhausted: boolean
-  /** Those from which no fault can be left out: fewest faults first, then in the order of requests. */
+  /** Minimal failures: fewest faults first, then in the order of requests. */
   readonly failures: readonly RunFailure[]
   /**
-   * The runs that passed although a response was cut off, malformed or an error, and its request was
-   * not sent again: `listPets#1=truncate: passed although listPets#1 was cut off`.
+   * Runs that passed although a response was cut off, malformed or an error, and its request was
+   * never retried: `listPets#1=truncate: passed although listPets#1 was cut off`.
    */
   readonly notes: readonly string[]
   /** Schedules whose requests did not come again: the work is not deterministic. */
   readonly unreached: readonly string[]
 }
 
-/** A run with a schedule that was given. */
+/** The result of one given schedule. */
 export interface ScheduleRun extends Omit<RunFailure, 'reason'> {
   readonly ok: boolean
-  /** In one line; undefined for a run that has not failed. */
+  /** One line; undefined if the run passed. */
   readonly reason: string | undefined
 }
 
 /**
- * Runs the work again and again, each time with other faults at other requests, until every schedule
- * with at most `depth` faults has run: on a new double each time, and in virtual time.
+ * Runs the work again and again with other faults at other requests, until every schedule with at
+ * most `depth` faults has run, each on a new double and in virtual time.
  *
  * @throws OptionError
  *

@@ -3,22 +3,22 @@ import { changes } from '../../verdict/log/fault-kinds.js'
 import { type Fault, isAfter } from '../faults/fault.js'
 import { faultText } from '../faults/text.js'
 
-/** A request that a later run can give a fault, and the response it had without one. */
+/** A request that a later run can give a fault, with its response if it had no fault. */
 export interface Shown {
   /** `createPet#2` */
   readonly point: string
   readonly operation: Operation | undefined
   /** The id of its key. */
   readonly keyId: string | undefined
-  /** Undefined where it is not known: another fault had it, or it came too late. */
+  /** Undefined if another fault replaced the response, or if it came too late. */
   readonly answer: { readonly status: number; readonly length: number } | undefined
 }
 
 /**
- * Which faults are worth a run of their own at a request.
+ * Selects the faults worth a run at a request.
  *
- * @returns those that differ in what the client receives or in what is stored, each with its twins,
- *   which nobody can tell from it; and how many others are the same as one of them, or as none
+ * @returns the faults with different effects on the client or the store, each with its
+ * indistinguishable twins, and the number of faults left out as equal to another or to none
  */
 export function faultsAt(request: Shown, faults: readonly Fault[]) {
   const possible = faults.filter(fault => isFor(fault, request))
@@ -42,7 +42,7 @@ function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
   return answer !== undefined && !changes(kind, answer)
 }
 
-/** Then it leaves the same behind whether it has run or not. */
+/** Whether such an operation runs makes no difference to the store. */
 function storesNothing({ operation, answer }: Shown): boolean {
   return operation !== 'createPet' || (answer !== undefined && answer.status >= 400)
 }

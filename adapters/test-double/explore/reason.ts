@@ -5,7 +5,7 @@ import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'
 import type { Sent } from './watch.js'
 
-/** Each is one line for people. */
+/** Describes an error in one line. */
 
 export function errorReason(error: unknown): string {
   return `the work failed: ${describe(error)}`
@@ -24,7 +24,7 @@ export function reportReason({ findings }: Report): string {
   return `the verdict: ${first?.rule}: ${oneLine(first?.seen ?? '')}`
 }
 
-/** @param waits the calls that were waiting, such as `fetch at client.js:12` */
+/** @param waits the waiting calls, such as `fetch at client.js:12` */
 export function endlessReason(
   { message }: EndlessError,
   requests: readonly Sent[],
@@ -34,7 +34,7 @@ export function endlessReason(
   return `the work ${message}, ${lastRequest(requests)}${places}`
 }
 
-/** The responses that a fault has spoiled, and whose requests were not sent again; undefined without any. */
+/** Names the responses that a fault has spoiled and whose requests were never retried, if any. */
 export function unnoticed(requests: readonly JournalEntry[]): string | undefined {
   const pointOf = createPoints()
   const found = requests.flatMap(({ operation, fault, method, url }, at) => {
@@ -54,7 +54,6 @@ const SPOILED: Partial<Record<FaultKind, string>> = {
   status: 'an error',
 }
 
-/** Where a run is, after the words that say what it does. */
 export function lastRequest(requests: readonly Sent[]): string {
   const last = requests.at(-1)
   if (!last) return 'before its first request'

@@ -2,10 +2,10 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { Pet } from '../../../src/pets/schema.js'
 import type { JournalEntry } from '../../verdict/log/recorder.js'
 import type { Report } from '../../verdict/report.js'
+import { runOn } from '../auto-advance.js'
 import type { VirtualClock } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../double-options.js'
-import { runOn } from '../run.js'
 import type { Snapshot } from '../snapshot.js'
 import {
   endlessReason,
@@ -15,14 +15,14 @@ import {
   reportReason,
   unnoticed,
 } from './reason.js'
-import { catchRejections } from './rejections.js'
 import { type Schedule, scheduleText } from './schedule.js'
 import type { Outcome } from './search.js'
 import { traceWaits } from './trace.js'
+import { catchRejections } from './unhandled-rejections.js'
 import { createQuickTurns, EndlessError, untilIdle } from './virtual-time.js'
 import { watchRequests } from './watch.js'
 
-/** What work has at hand: a double of its own, in virtual time. */
+/** Arguments of the work: a double in virtual time. */
 export interface Tools {
   readonly double: TestDouble
   /** `double.fetch` */
@@ -33,31 +33,29 @@ export interface Tools {
   readonly sleep: VirtualClock['sleep']
 }
 
-/** The client code that is explored. It has to do the same whenever it gets the same responses. */
+/** The client code to explore. It must act the same whenever it gets the same responses. */
 export type Work = (tools: Tools) => Awaitable<unknown>
 
-/** A run that has ended, for an invariant. */
+/** A completed run, for an invariant. */
 export interface Ended {
-  /** All animals that are stored, also by requests that the work did not wait for. */
+  /** All animals in the store, even by requests that the work did not wait for. */
   pets(): Promise<readonly Pet[]>
-  /** The verdict on the run. */
   readonly report: Report
-  /** What the work has thrown; undefined if it has resolved. */
+  /** The error that the work threw; undefined if it resolved. */
   readonly error: unknown
-  /** What the work has returned. */
+  /** The result of the work. */
   readonly value: unknown
   /** Such as `createPet#1=reset getPet#2=delay:31s`. */
   readonly schedule: string
   readonly double: TestDouble
 }
 
-/** A run that has failed. */
 export interface RunFailure {
   /** Such as `createPet#1=reset getPet#2=delay:31s`; empty for the run without a fault. */
   readonly schedule: string
-  /** In one line. */
+  /** One line. */
   readonly reason: string
-  /** What the work or the invariant has thrown. */
+  /** The error that the work or the invariant threw. */
   readonly error: unknown
   readonly report: Report
   readonly requests: readonly JournalEntry[]
@@ -76,7 +74,6 @@ export interface RunOutcome extends Outcome<RunFailure> {
   readonly double: TestDouble
 }
 
-/** Runs the work once, on a double of its own, with these faults. */
 export async function runOnce(
   work: Work,
   schedule: Schedule,
@@ -84,7 +81,7 @@ export async function runOnce(
 ): Promise<RunOutcome> {
   const outcome = await run(work, schedule, settings)
   if (!(outcome.failure?.error instanceof EndlessError)) return outcome
-  // The same again, as following every call costs time that other runs need not pay.
+  // // Once more with stacks, as following every call would slow down the other runs.
   return run(work, schedule, settings, true)
 }
 
@@ -97,7 +94,7 @@ async function run(
   const { snapshot, maxTime, maxRequests } = settings
   const seen = watchRequests(schedule, maxRequests)
   const double = createDouble(settings.double, undefined, undefined, seen.watch)
-  // Work that never ends is left behind.
+  // // Work that never ends is left behind.
   double.unref()
   if (snapshot) await double.restore(snapshot)
   const waits = isTraced ? traceWaits(double) : undefined
@@ -107,7 +104,7 @@ async function run(
   const attempt = async () => {
     const result = await settle(() => work({ double, fetch, clock, sleep: clock.sleep }))
     seen.end()
-    // A request still arrives after the work has given up on it.
+    // // A request still arrives after the work has given up on it.
     double.endDelays()
     await untilIdle(double)
     problem = await judge(result, settings.invariant, double, schedule)
@@ -136,7 +133,7 @@ type Problem = Pick<RunFailure, 'reason' | 'error'>
 
 interface Result {
   readonly value?: unknown
-  /** In an object, as `undefined` can be thrown, too. */
+  /** An object, because `undefined` can be thrown too. */
   readonly thrown?: { readonly error: unknown }
 }
 

@@ -3,7 +3,6 @@ import { OPERATIONS, type Operation } from '../../../src/pets/specification.js'
 import type { Fault } from '../faults/fault.js'
 import { faultText, parseFault } from '../faults/text.js'
 
-/** A fault at a request. */
 export interface Step {
   /** The request, such as `createPet#2`: the second of its operation in a run. */
   readonly point: string
@@ -12,14 +11,14 @@ export interface Step {
   readonly text: string
 }
 
-/** Which requests of a run get which fault. */
+/** The faults of a run by request. */
 export type Schedule = readonly Step[]
 
 export function stepOf(point: string, fault: Fault): Step {
   return { point, fault, text: `${point}=${faultText(fault)}` }
 }
 
-/** Names the requests of a run in the order in which they arrive. */
+/** Returns a function that names the requests of a run in the order of arrival. */
 export function createPoints(): (operation: Operation | undefined) => string {
   const counts = new Map<string, number>()
   return operation => {
@@ -30,7 +29,7 @@ export function createPoints(): (operation: Operation | undefined) => string {
   }
 }
 
-/** What requests are called that are for no operation: another path, or another method. */
+/** The name of requests for no operation: another path, or another method. */
 const OTHER = 'other'
 
 /** `createPet#1=reset getPet#2=delay:31s` */
@@ -39,7 +38,7 @@ export function scheduleText(schedule: Schedule): string {
 }
 
 /**
- * Reads the text form of a schedule. The empty text is the schedule without a fault.
+ * Reads the text form of a schedule; empty means no fault.
  *
  * @throws OptionError
  */
@@ -68,7 +67,7 @@ function parseStep(word: string): Step {
 
 const NAMES: readonly string[] = [...OPERATIONS, OTHER]
 
-/** At spaces and commas outside the JSON of a fault, in which strings may hold anything. */
+/** Splits at spaces and commas, except in the JSON of a fault, whose strings may hold anything. */
 export function splitWords(text: string): readonly string[] {
   const words: string[] = []
   let word = ''

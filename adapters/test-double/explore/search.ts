@@ -3,41 +3,39 @@ import type { Fault } from '../faults/fault.js'
 import { faultsAt, type Shown } from './faults-at.js'
 import { type Schedule, scheduleText, stepOf } from './schedule.js'
 
-/** What a run has shown. */
 export interface Outcome<Failure> {
-  /** Its requests in the order of their arrival. */
+  /** In the order of arrival. */
   readonly requests: readonly Shown[]
-  /** Whether every request of its schedule has arrived. */
+  /** Every request of its schedule has arrived. */
   readonly isReached: boolean
   readonly failure?: Failure | undefined
-  /** A doubt about a run that has not failed, such as `listPets#1 was cut off`. */
+  /** A doubt about a run that passed, such as `listPets#1 was cut off`. */
   readonly note?: string | undefined
 }
 
 export interface SearchOptions<Failure> {
   readonly faults: readonly Fault[]
-  /** How many faults a run has at most. */
+  /** Maximum faults per run. */
   readonly depth: number
-  /** How many runs there are at most. */
+  /** Maximum number of runs. */
   readonly schedules: number
-  /** How many runs there are at the same time. @default 1 */
+  /** Number of parallel runs. @default 1 */
   readonly jobs?: number
   readonly run: (schedule: Schedule) => Awaitable<Outcome<Failure>>
   readonly onRun?: ((progress: Progress) => void) | undefined
-  /** The order of the schedules of one size, on which the result does not depend. */
+  /** Reorders the schedules of one size, which does not affect the result. */
   readonly order?: ((level: readonly Candidate[]) => readonly Candidate[]) | undefined
 }
 
-/** How far a search has come. */
 export interface Progress {
   /** The schedule that has just run. */
   readonly schedule: string
-  /** How many faults it has. */
+  /** Its number of faults. */
   readonly depth: number
   readonly runs: number
   readonly pruned: number
   readonly failures: number
-  /** How many schedules of this depth remain, at most. */
+  /** Upper bound of the schedules of this depth that remain. */
   readonly left: number
 }
 
@@ -47,7 +45,7 @@ export interface Candidate {
   readonly schedule: Schedule
   /** The positions of its requests in its run. */
   readonly positions: readonly number[]
-  /** Of each step, its own text and those of faults that nobody can tell from its own there. */
+  /** The texts of each step: its own, and the faults that are indistinguishable there. */
   readonly texts: readonly (readonly string[])[]
 }
 
@@ -56,10 +54,10 @@ interface Passed extends Candidate {
 }
 
 /**
- * Runs every schedule that runs show to be possible: first the one without faults, then those with
- * one fault, and so on. Two runs are the same until the first request that only one of them gives a
- * fault. So a schedule is extended only at requests behind its last one, and no schedule comes up
- * twice. One that contains a schedule that has failed is left out: its failure would not be minimal.
+ * Runs every schedule that earlier runs show to be possible, by number of faults. Two runs are the
+ * same until the first request that only one of them gives a fault, so a schedule is extended only
+ * behind its last request, and none comes up twice. A schedule that contains a failed one is left
+ * out, as its failure would not be minimal.
  */
 export async function search<Failure>(options: SearchOptions<Failure>) {
   const { faults, depth, schedules, jobs = 1, run, onRun, order } = options
@@ -79,17 +77,17 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   }
   return {
     runs,
-    /** How many schedules were left out for a reason, each with all that begin with it. */
+    /** Schedules left out for a reason, each counted once with all its extensions. */
     pruned,
-    /** Whether every schedule has run or was left out for a reason. */
+    /** Every schedule has run or was left out for a reason. */
     exhausted: !isCut && unreached.length === 0,
     failures: failures.toSorted(inOrder).map(({ schedule, failure }) => ({ schedule, failure })),
-    /** The first runs that passed although the work may not have noticed their faults, one for each note. */
+    /** The first passed run for each note about an unnoticed fault. */
     notes: notes
       .toSorted(inOrder)
       .filter(({ note }, at, all) => all.findIndex(one => one.note === note) === at)
       .map(({ schedule, note }) => ({ schedule, note })),
-    /** Schedules with a request that never came, although a run had shown it. */
+    /** Schedules with a request that never came, although an earlier run had it. */
     unreached: unreached.toSorted(inOrder).map(({ schedule }) => schedule),
   }
 
@@ -165,7 +163,7 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   }
 }
 
-/** Every part of it that is smaller ran before, if it is possible at all. */
+/** Every smaller part ran before, if it is possible at all. */
 function contains(schedule: Schedule, failed: ReadonlySet<string>): boolean {
   if (failed.size === 0) return false
   const texts = schedule.map(({ text }) => text)
@@ -175,19 +173,21 @@ function contains(schedule: Schedule, failed: ReadonlySet<string>): boolean {
   return false
 }
 
-/** Fewest faults first, then by the positions of the requests, then as the faults are listed. */
+/**
+ * Compares by number of faults, then the positions of the requests, then the order of the faults.
+ */
 function rank({ schedule, positions }: Candidate, faults: readonly Fault[]): readonly number[] {
   return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
 }
 
-/** One of each. */
+/** Returns every choice of one element per list. */
 function combinations(choices: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const [first, ...rest] = choices
   if (!first) return [[]]
   return combinations(rest).flatMap(others => first.map(one => [one, ...others]))
 }
 
-/** The same for the same faults at the same requests, in whatever order these come. */
+/** Returns the same key for the same faults at the same requests, in any order. */
 function keyOf(texts: readonly string[]): string {
   return texts.toSorted().join(' ')
 }

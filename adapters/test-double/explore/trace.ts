@@ -1,9 +1,9 @@
 import type { TestDouble } from '../double.js'
 
 /**
- * Remembers where the calls of `fetch` and `sleep` come from that are still waiting.
+ * Tracks the callers of `fetch` and `sleep` that are still waiting.
  *
- * @returns them, oldest first, such as `fetch at client.js:12`
+ * @returns lists the callers, oldest first, such as `fetch at client.js:12`
  */
 export function traceWaits(double: TestDouble): () => readonly string[] {
   const waiting = new Set<string>()
@@ -26,7 +26,10 @@ export function traceWaits(double: TestDouble): () => readonly string[] {
   }
 }
 
-/** The first place outside this package and the platform: `client.js:12`, the same on every machine. */
+/**
+ * The first place outside this package and the platform, such as `client.js:12`, the same on every
+ * machine.
+ */
 function callerOf(stack = ''): string {
   const lines = stack.split('\n').slice(2)
   const own = lines.find(line => !/node:internal|[\\/]adapters[\\/]/.test(line)) ?? ''

@@ -1,7 +1,7 @@
+import { createTurns, type Turns } from '../auto-advance.js'
 import type { JudgedDouble } from '../double.js'
-import { createTurns, type Turns } from '../run.js'
 
-/** The work does not end. The message completes a sentence that begins with it. */
+/** The work does not end. The message completes a sentence that begins with "the work". */
 export class EndlessError extends Error {
   override readonly name = 'EndlessError'
 }
@@ -9,19 +9,18 @@ export class EndlessError extends Error {
 // The code under test may run on fake timers.
 const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
 
-/** How many turns of the event loop a response takes in this process, and some to spare. */
+/** Turns of the event loop that a response takes in this process, with some to spare. */
 const QUICK_TURNS = 4
 
-/** How many turns of real time to wait for what else goes on in the process, such as a file. */
+/** Turns of real time to wait for other activity in the process, such as a file. */
 const PATIENT_TURNS = 12
 
-/** How many turns of real time without anything happening prove that nothing will. */
+/** Turns of real time without activity that prove that nothing more will happen. */
 const IDLE_TURNS = 20
 
 interface Limits {
-  /** How much time may pass, in ms. */
+  /** In ms. */
   readonly limit: number
-  /** Whether the work must not go on. */
   readonly isOver: () => boolean
 }
 
@@ -60,7 +59,6 @@ export function createQuickTurns(
   }
 }
 
-/** Waits until no request is being handled. */
 export async function untilIdle({ isBusy }: Pick<JudgedDouble, 'isBusy'>): Promise<void> {
   while (isBusy()) await oneTurn()
 }
@@ -69,7 +67,7 @@ function oneTurn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** What keeps the process alive, but for turns such as ours; none where nobody counts it. */
+/** Counts what keeps the process alive, except turns such as ours; 0 where that is unknown. */
 function countResources(): number {
   const { process }: { process?: Partial<NodeJS.Process> } = globalThis
   const names = process?.getActiveResourcesInfo?.() ?? []

@@ -1,15 +1,15 @@
+import type { Watch } from '../answer-requests.js'
 import type { Fault } from '../faults/fault.js'
 import type { TakenFaults } from '../faults/faults.js'
-import type { Watch } from '../requests.js'
 import type { Shown } from './faults-at.js'
 import { createPoints, type Schedule } from './schedule.js'
 
-/** A request of a run, and how far it is. */
+/** A request of a run with its progress. */
 export interface Sent extends Shown {
   answer: Shown['answer']
-  /** Whether a fault makes it wait for ever. */
+  /** A fault makes it wait forever. */
   isHanging: boolean
-  /** As it was sent, even if it was lost on its way; undefined before. */
+  /** As sent, even if the response was lost; undefined before. */
   status: number | undefined
 }
 
@@ -26,7 +26,7 @@ export function watchRequests(schedule: Schedule, most: number) {
   return {
     watch: (({ operation, keyId }) => {
       if (hasEnded) return NOTHING
-      // One that is too many is held, so that the work cannot go on for ever.
+      // // The first request beyond the maximum is held, so that the work cannot go on forever.
       if (requests.length === most) {
         isOver = true
         return HELD
@@ -54,17 +54,17 @@ export function watchRequests(schedule: Schedule, most: number) {
         },
       }
     }) satisfies Watch,
-    /** In the order of their arrival. */
+    /** In the order of arrival. */
     requests: requests as readonly Sent[],
-    /** Whether there were more than `most`. */
+    /** More than `most` requests came. */
     isOver: () => isOver,
-    /** Whether every request of the schedule has arrived. */
+    /** Every request of the schedule has arrived. */
     isReached: () => faults.size === 0,
-    /** The requests of the schedule that have not. */
+    /** The requests of the schedule that have not arrived. */
     missing: (): readonly string[] => [...faults.keys()],
-    /** Those that have arrived, and on which their fault had no effect: a 401 comes before a status. */
+    /** Requests whose fault had no effect: a 401 comes before a status. */
     unaffected: (): readonly Sent[] => [...unaffected],
-    /** What comes from now on is not of the run. */
+    /** Later requests do not belong to the run. */
     end() {
       hasEnded = true
     },

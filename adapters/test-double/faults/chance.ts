@@ -1,9 +1,9 @@
 /**
- * A number from 0 up to 1, exclusive: the same for the same seed and count, on every machine. The
- * count is the whole state, so that a snapshot can carry it.
+ * Returns a number from 0 up to 1, exclusive: the same for the same seed and count, on every
+ * machine. The count is the whole state, so that a snapshot can carry it.
  */
 export function draw(seed: number, count: number): number {
-  // A Weyl sequence, mixed as in MurmurHash3, whose neighbours have nothing in common.
+  // // A Weyl sequence, mixed as in MurmurHash3, so that neighbours are unrelated.
   let bits = mix(seed) + Math.imul(count + 1, GOLDEN_RATIO)
   bits = mix(bits)
   return (bits >>> 0) / 2 ** 32

@@ -20,7 +20,6 @@ import { type FaultOptions, HEADER_NAME, KINDS, kindOf } from '../../verdict/log
 import type { Call } from '../../verdict/log/recorder.js'
 import { CREDENTIALS } from '../../verdict/log/redact.js'
 
-/** Something that goes wrong on purpose, for the first requests that match. */
 export type Fault = FaultScope & FaultOptions
 
 const CHANCE = rule<number>(
@@ -33,40 +32,38 @@ export const TIMES = rule<number | 'always'>(
   value => value === 'always' || isCount.accepts(value),
 )
 
-/** The scope reads them, as their value depends on the clock. */
+/** Checked by the scope, because the value depends on the clock. */
 const TIME = optional<Instant | Duration>({
   expected: 'an instant or a duration',
   accepts: () => true,
 })
 
-/** Which requests a fault applies to: those that match all of it. */
+/** The requests that a fault applies to: they match every field. */
 export const SCOPE_OPTIONS = {
   /** @default every operation */
   operation: optional(isOneOf(OPERATIONS)),
-  /** The id of an API key. @default every caller */
+  /** Id of the API key. @default every caller */
   keyId: optional(isText),
   /**
    * Headers that the request must have with exactly this value, must have (true), or must not have
    * (false). Headers that hold a credential take true and false only.
-   *
    * @default any headers
    */
   requestHeaders: optional(typed<Readonly<Record<string, string | boolean>>>(isObject)),
   /**
-   * When it begins: an instant, or a duration such as '30s' after it is armed, by the double's clock.
-   *
+   * Start: an instant, or a duration such as '30s' after arming, by the double's clock.
    * @default at once
    */
   from: TIME,
-  /** When it is over, exclusive; written like `from`. @default never */
+  /** End, exclusive; written like `from`. @default never */
   until: TIME,
-  /** The first matching request that it applies to. @default 1 */
+  /** Number of the first matching request to affect. @default 1 */
   nth: optional(isCount),
-  /** How likely it applies to each matching request, above 0 and up to 1. @default 1 */
+  /** Probability per matching request, above 0 and up to 1. @default 1 */
   chance: optional(CHANCE),
   /** Equal seeds draw equally. @default its place among the armed faults: 1, 2, 3 … */
   seed: optional(isSize),
-  /** How many requests it applies to. @default 1, with `from`, `until` or `chance` 'always' */
+  /** Number of requests to affect. @default 1, with `from`, `until` or `chance` 'always' */
   times: optional(TIMES),
 } satisfies Declared
 export interface FaultScope extends OptionsOf<typeof SCOPE_OPTIONS> {}
@@ -75,31 +72,31 @@ export type DelayFault = Extract<Fault, { kind: 'delay' }>
 export type TrickleFault = Extract<Fault, { kind: 'trickle' }>
 export type StatusFault = Extract<Fault, { kind: 'status' }>
 
-/** Whether the operation runs before its response is replaced. */
+/** The operation runs before its response is replaced. */
 export function isAfter(fault: Fault): boolean {
   return fault.kind === 'status' && fault.when === 'after'
 }
 
-/** A fault as it is armed: `from` and `until` are in ms since the Unix epoch. */
+/** An armed fault: `from` and `until` are in ms since the Unix epoch. */
 export type ArmedFault = Fault & {
-  /** How many requests it still applies to. */
+  /** Number of requests left to affect. */
   readonly left: number | 'always'
-  /** How many matching requests it lets pass before. */
+  /** Number of matching requests to let pass before. */
   readonly waiting?: number
-  /** How many responses it has affected so far, unless none. */
+  /** Number of responses affected so far, if any. */
   readonly fired?: number
-  /** How many numbers were drawn from its seed, unless none. */
+  /** Number of draws from its seed so far, if any. */
   readonly drawn?: number
 }
 
-/** A fault with all that changes about it. */
+/** A fault with its mutable state. */
 export interface Armed {
   readonly fault: Fault
   /** Armed by the test, restored from a snapshot, or a fault of the options. */
   readonly source: 'test' | 'restored' | Fault
-  /** When it was armed, in ms. */
+  /** In ms. */
   readonly at: number
-  /** Whether a snapshot holds it as well. */
+  /** A snapshot holds the fault as well. */
   isKept: boolean
   left: number | 'always'
   waiting: number
@@ -108,7 +105,7 @@ export interface Armed {
 }
 
 /**
- * @param isKeyId of the id of a key
+ * @param isKeyId accepts the id of a key
  * @throws OptionError naming the field, the rule and the value
  */
 export function checkFault(fault: Fault, isKeyId: Rule): void {
@@ -126,15 +123,15 @@ export function checkFault(fault: Fault, isKeyId: Rule): void {
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
-/** A request as faults look at it. */
+/** The fields of a request that faults match. */
 export interface FaultTarget extends Call {
   /** Names in lower case. */
   readonly headers: RequestHeaders
-  /** When it arrived, in ms. */
+  /** In ms. */
   readonly at: number
 }
 
-/** Whether a fault is for this request, apart from `nth`, `chance` and `times`. */
+/** Matches the scope of a fault, apart from `nth`, `chance` and `times`. */
 export function matches(fault: Fault, { operation, keyId, headers, at }: FaultTarget): boolean {
   if (operation === undefined) return false
   if ((fault.operation ?? operation) !== operation || (fault.keyId ?? keyId) !== keyId) return false
@@ -154,9 +151,9 @@ function hasHeaders(
 }
 
 /**
- * The window of a fault in ms since the Unix epoch.
+ * Returns the window of a fault in ms since the Unix epoch.
  *
- * @param armedAt what durations count from
+ * @param armedAt start of the durations
  * @throws OptionError
  */
 export function windowOf(
@@ -182,7 +179,7 @@ function endOf(name: 'from' | 'until', given: Instant, armedAt: number): number 
 
 const IS_DURATION = /^[\d.]+(ms|s|m|h|d)$/
 
-/** A fault is shown by reports, the console and snapshots, none of which may hold a credential. */
+/** Refuses credentials, because reports, the console and snapshots show faults. */
 function checkRequestHeader(name: string, value: unknown): void {
   check('requestHeaders', name, HEADER_NAME)
   const isSecret = ['authorization', ...CREDENTIALS].includes(name.toLowerCase())

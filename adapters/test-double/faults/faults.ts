@@ -18,18 +18,18 @@ import { wholeText } from './text.js'
 
 export type Faults = ReturnType<typeof createFaults>
 
-/** What goes wrong with one request. */
+/** The faults drawn for one request. */
 export interface TakenFaults {
   readonly delay?: DelayFault | undefined
   readonly fault?: Exclude<Fault, DelayFault> | undefined
-  /** To be called when one of them, by its kind, has affected the response. */
+  /** Must be called when the fault of this kind has affected the response. */
   readonly fire?: (kind: Fault['kind']) => void
 }
 
 /**
- * @param begin the faults armed at the start, such as those of a snapshot
- * @param beginAt when that is, in ms
- * @param isWorld whether those of the options may be for keys of another double
+ * @param begin faults armed at the start, such as in a snapshot
+ * @param beginAt the start, in ms
+ * @param isWorld allows faults of the options to name keys of another double
  */
 export function createFaults(
   keyIds: () => readonly string[],
@@ -39,11 +39,11 @@ export function createFaults(
   isWorld = false,
 ) {
   let armed: Armed[] = []
-  /** Cleared, or used up by a request that got another response, such as 401. */
+  /** Faults that were cleared, or used up by a request with another response, such as 401. */
   const unfired = new Set<Armed>()
   const fired = new Set<Fault>()
   for (const one of begin) {
-    // Not checked yet: it may be anything.
+    // // Unchecked input, which may be anything.
     const { left } = Object(one)
     arm(one, left === undefined ? one : 'restored', beginAt)
   }
@@ -55,13 +55,13 @@ export function createFaults(
      * @throws OptionError
      */
     arm: (fault: Fault) => arm(fault, 'test', now()),
-    /** The armed faults, with what is left of each. */
+    /** The armed faults with their remaining counts. */
     list: (): readonly ArmedFault[] => armed.map(show),
-    /** Disarms those equal to a fault, such as one that `list` or `arm` has returned; by default all. */
+    /** Disarms the faults equal to this one, as `list` or `arm` returned it; by default all. */
     clear(fault?: Fault): void {
       for (const one of armed) if (!fault || textOf(one.fault) === textOf(fault)) drop(one)
     },
-    /** Takes what applies to this request: a delay, another fault, both, or undefined. */
+    /** Draws for a request: a delay, another fault, both, or undefined. */
     take(call: Call, headers: RequestHeaders): TakenFaults | undefined {
       if (armed.length === 0) return undefined
       const request = { ...call, headers, at: now() }
@@ -78,7 +78,7 @@ export function createFaults(
         },
       }
     },
-    /** A snapshot has those that are armed, and may arm them again. */
+    /** Marks the armed faults as held by a snapshot, which may arm them again. */
     keep(): void {
       for (const one of armed) one.isKept = true
     },
@@ -99,7 +99,7 @@ export function createFaults(
 
   function arm(given: Fault | ArmedFault, source: Armed['source'], at: number): ArmedFault {
     const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
-    // A restored fault may be for a key that is added after it.
+    // // A restored fault may name a key that is added later.
     const isElsewhere = left !== undefined || (isWorld && source !== 'test')
     checkFault(fault as Fault, isElsewhere ? isText : isOneOf(keyIds()))
     const isRandom = fault.chance !== undefined || (fault as DelayFault).jitter !== undefined
@@ -144,7 +144,7 @@ export function createFaults(
 
 const COUNTS = { left: undefined, waiting: undefined, fired: undefined, drawn: undefined }
 
-/** Without what changes while it is armed. */
+/** Ignores the fields that change while a fault is armed. */
 function textOf(given: Fault | ArmedFault): string {
   const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
   return JSON.stringify(fault)
@@ -154,7 +154,7 @@ function usualTimes({ from, until, chance }: Fault): number | 'always' {
   return from === undefined && until === undefined && chance === undefined ? 1 : 'always'
 }
 
-/** Whether it applies to a request that matches; counts those before. */
+/** Applies `nth` and `chance` to a matching request, and counts it. */
 function isReady(one: Armed): boolean {
   if (one.waiting > 0) {
     one.waiting--

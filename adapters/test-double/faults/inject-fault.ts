@@ -10,7 +10,7 @@ import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { lost } from './lose-response.js'
 
-/** Has the store answer a request, with the faults taken for it. */
+/** Lets the store answer a request, with the faults taken for it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
@@ -38,18 +38,18 @@ export async function injectFault(
 
 interface Circumstances {
   readonly now: Clock
-  /** Waits for a delay, unless nobody is left to wait. */
+  /** Waits for a delay, unless the caller is gone. */
   readonly delay: (wait: DelayFault) => Promise<void>
-  /** The same before a piece of a body. */
+  /** Waits before a piece of a body. */
   readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
-  /** The time in which a body trickles: the double's, or real time. */
+  /** Clock of a trickling body: the double's, or real time. */
   readonly clockOf: (real: boolean | undefined) => { readonly now: Clock }
   readonly note: (fault: FaultKind) => void
-  /** Whether the request has a valid key. */
+  /** The request has a valid key. */
   readonly isKnown: boolean
 }
 
-/** The body in pieces, due by the clock, however late the one before was read. */
+/** Yields the body in pieces that are due by the clock, however late the last one was read. */
 async function* pieces(
   text: string,
   { bytes, ms, real }: TrickleFault,
@@ -88,7 +88,7 @@ async function refused(
 /** Keeps the operation from running, with a status that the store never sends by itself. */
 const REFUSAL = new ApiError('internal_error', '', { status: 599 })
 
-/** The error in place of the response: what says something about its content goes with it. */
+/** Replaces a response by an error, without the headers about its content. */
 function errorInstead(
   answer: ApiResponse,
   { method }: ApiRequest,
@@ -137,7 +137,7 @@ function retryAfterText(retryAfter: number | { readonly date: number }, now: num
   return httpDate(now + retryAfter.date * 1000)
 }
 
-/** Names of headers compare without case. */
+/** Merges headers case-insensitively. */
 function merged(
   headers: ApiResponse['headers'],
   others: ApiResponse['headers'],
@@ -147,7 +147,7 @@ function merged(
   return { ...Object.fromEntries(kept), ...others }
 }
 
-/** A complete message whose body stops in the middle, so that it is not JSON. */
+/** Cuts the body in the middle, so that the message is complete but no JSON. */
 function halved({ pieces: _, ...answer }: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
   return {

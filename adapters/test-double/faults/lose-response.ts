@@ -1,13 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
 
-/** How a network loses a response: a TCP reset, silence, or half of the body and then the end. */
+/** Ways to lose a response: a TCP reset, silence, or half of the body and then the end. */
 export type LostBy = 'reset' | 'hang' | 'truncate'
 
 /** A response that may be lost on its way. */
 export interface LosableAnswer extends ApiResponse {
   /**
-   * What a call in process gets instead of it.
+   * Returns what a call in process gets instead.
    *
    * @param hang never resolves
    * @throws TypeError as Node's `fetch` does
@@ -15,7 +15,7 @@ export interface LosableAnswer extends ApiResponse {
   readonly lose?: ((hang: () => Promise<never>) => Response | Promise<never>) | undefined
 }
 
-/** The same response, lost: on a socket by `deliver`, in process by `lose`. */
+/** Marks a response as lost: on a socket by `deliver`, in process by `lose`. */
 export function lost(answer: ApiResponse, lostBy: LostBy): LosableAnswer {
   const { onSocket, inProcess } = LOSSES[lostBy]
   return {

@@ -5,13 +5,12 @@ import { KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
 import { checkFault as checkFields, type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
 
 /**
- * Reads the text form of a fault: its kind, what it needs after a colon, `-after` for a status that
- * comes once the operation has run, and any other fields as JSON.
- *
+ * Reads the text form of a fault: its kind, its argument after a colon, `-after` for a status once
+ * the operation has run, and any other fields as JSON.
  * `reset` · `delay:31s` · `status:503` · `status:503-after` · `status:503{"retryAfter":2}`
  *
- * @param name where the text comes from, for messages
- * @param scope which fields may say where it applies
+ * @param name source of the text, for messages
+ * @param scope allowed scope fields
  * @throws OptionError
  */
 export function parseFault(name: string, text: string, scope: Scope = ANY_REQUEST): Fault {
@@ -24,13 +23,13 @@ export function parseFault(name: string, text: string, scope: Scope = ANY_REQUES
   return checkFault(name, { kind, ...read, ...fields } as Fault, scope)
 }
 
-/** The text form of a fault, without its scope. */
+/** Returns the text form of a fault, without its scope. */
 export function faultText(fault: Fault): string {
   const own = Object.entries(fault).filter(([name]) => !SCOPE.includes(name))
   return wholeText(Object.fromEntries(own) as unknown as Fault)
 }
 
-/** The text form of a fault, with its scope as JSON. */
+/** Returns the text form of a fault, with its scope as JSON. */
 export function wholeText({ kind, ...fields }: Fault): string {
   const form = kindOf(kind).text
   if (!form) return kind + fieldsText(fields)
@@ -57,10 +56,9 @@ export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUES
 
 type Scope = readonly (keyof FaultScope)[]
 
-/** Which requests may get a fault that is explored. */
+/** Scope fields of explored faults. */
 const ANY_REQUEST: Scope = ['operation', 'keyId']
 
-/** All that says where a fault applies. */
 const SCOPE = Object.keys(SCOPE_OPTIONS)
 
 const EXAMPLES = KINDS.flatMap(kind => kindOf(kind).text?.examples ?? [kind])

@@ -3,11 +3,11 @@ import type { AnswerStep, RecordingFile, SendStep, Step } from './file.js'
 import type { Difference } from './replay-steps.js'
 
 /**
- * Compares two recordings of the same work step by step. Where their clocks stood at different times,
- * fields that depend on the time do not count: times, limits, and digests.
+ * Compares two recordings of the same work step by step. If their clocks differ, fields that depend
+ * on the time do not count: times, limits, and digests.
  *
- * @returns the first step that differs, 0 being the beginning; where that is because of an injected
- *   fault, also the first one that differs without
+ * @returns the first different step, 0 being the beginning; if an injected fault caused it, also
+ * the first difference apart from faults
  */
 export function differencesOf(good: RecordingFile, bad: RecordingFile): readonly Difference[] {
   const beginning = firstDifference(beginningOf(good), beginningOf(bad))
@@ -41,12 +41,12 @@ function firstStep(good: RecordingFile, bad: RecordingFile): Difference | undefi
     const plan = firstDifference(planOf(one), planOf(other), 'fault')
     if (plan !== undefined) planned ??= { step, what: `planned ${plan}` }
   }
-  // What a planned fault does says more than the plan, which differs at an earlier step.
+  // // The effect of a planned fault says more than the plan, which differs at an earlier step.
   if (bad.steps.length === good.steps.length) return planned
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
 }
 
-/** Compares the requests in their order, and the responses that no fault has changed. */
+/** Compares the requests in order, and the responses that no fault has changed. */
 function firstWithoutFault(good: RecordingFile, bad: RecordingFile): Difference | undefined {
   const known = new Map(good.steps.map(step => [nameOf(step), step]))
   for (const other of bad.steps) {
@@ -64,13 +64,13 @@ function nameOf(step: Step): string {
   return 'id' in step ? `${step.do} ${step.id}` : ''
 }
 
-/** Whether a fault has changed the response, or is to change it. */
+/** A fault has changed the response, or will. */
 function hasFault(step: Step | undefined): boolean {
   if (step?.do === 'answer') return step.fault !== undefined
   return step?.do === 'run' || (step?.do === 'send' && step.planned !== undefined)
 }
 
-/** A step in a few words. */
+/** Describes a step in a few words. */
 export function describe(step: Step): string {
   const where = step.world === undefined ? '' : ` in world ${step.world}`
   switch (step.do) {
@@ -90,7 +90,6 @@ function beginningOf({ begin: { options, keys, frozen, state } }: RecordingFile)
   return { options, keys, clock, state: state === null ? 'that of a new double' : 'another' }
 }
 
-/** The part of a step that has to be equal. */
 function comparable(step: Step, isSameTime: boolean): object {
   switch (step.do) {
     case 'send':
@@ -113,7 +112,7 @@ function inputOf({ at: _, digest: __, ...input }: Step): object {
   return input
 }
 
-/** Each run has a port of its own. */
+/** Each run has its own port. */
 function comparableRequest({ method, path, query, body, base64, headers }: SendStep['request']) {
   return { method, path, query, body, base64, headers: { ...headers, host: undefined } }
 }
@@ -122,7 +121,7 @@ function planOf(step: Step): unknown {
   return step.do === 'send' ? (step.planned ?? 'none') : undefined
 }
 
-/** A response without what depends on the time of the request. The length follows from the body. */
+/** Drops the fields that depend on the time of the request. The length follows from the body. */
 function withoutTimes(step: AnswerStep): AnswerStep {
   const kept = Object.entries(step.headers).filter(([name]) => !IN_TIME.test(name))
   const body = step.status < 400 ? step.body : step.body.replaceAll(INSTANT, '…')

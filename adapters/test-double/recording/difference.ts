@@ -1,10 +1,10 @@
 import { toJson } from '../../../src/lib/json.js'
 
 /**
- * The first difference of two values of a recording in one line, such as `status 503 instead of 201`;
- * undefined when they are equal.
+ * Describes the first difference of two recorded values in one line, such as `status 503 instead of
+ * 201`; undefined if they are equal.
  *
- * @param name what the values are called
+ * @param name of the values, for the text
  */
 export function firstDifference(was: unknown, is: unknown, name = 'value'): string | undefined {
   if (!isObject(was) || !isObject(is)) {
@@ -31,7 +31,7 @@ function shown(value: unknown, other: unknown): string {
   return toJson(value).slice(0, MOST)
 }
 
-/** The part of a long text that begins a little before it differs from the other, on one line. */
+/** The excerpt of a long text around its first difference, on one line. */
 function around(text: string, other: string): string {
   if (text.length <= MOST) return JSON.stringify(text)
   let at = 0

@@ -15,7 +15,7 @@ export const VERSION = 1
 
 const id = z.int().check(z.minimum(1))
 const headers = z.record(z.string(), z.string())
-// A replay checks what is behind these names, as it does with that of a test.
+// // A replay validates the rest of the key record, as a double validates its keys.
 const record = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
 const json = z.custom<object>(isObject.accepts, 'must be an object')
 const keys = z.readonly(z.array(record))
@@ -30,15 +30,13 @@ const request = z.object({
   body: z.optional(z.string()),
   /** In place of `body`, for bytes that are not UTF-8. */
   base64: z.optional(z.base64()),
-  /** The caller's address. */
   client: z.optional(z.string()),
   mount: z.optional(z.string()),
-  /** Why an entry point could not read it. */
+  /** The reason why an entry point could not read the request. */
   refusal: z.optional(refusal),
   ...SENDER,
 })
 
-/** A request arrives. */
 const send = z.object({
   do: z.literal('send'),
   id,
@@ -46,11 +44,10 @@ const send = z.object({
   /** The id of the key; null without a valid one. */
   keyId: z.nullable(z.string()),
   request,
-  /** Faults that a schedule had for it, besides those that were armed. */
+  /** Faults that a schedule planned for this request, besides the armed ones. */
   planned: z.optional(z.custom<TakenFaults>(isObject.accepts, 'must be an object')),
 })
 
-/** A response leaves. */
 const answer = z.object({
   do: z.literal('answer'),
   id,
@@ -58,7 +55,6 @@ const answer = z.object({
   status: z.int().check(z.minimum(0), z.maximum(599)),
   headers,
   body: z.string(),
-  /** The fault that was injected. */
   fault: z.optional(z.custom<FaultKind>(isString.accepts)),
 })
 
@@ -76,7 +72,7 @@ const stepAct = z.discriminatedUnion('do', [
   }),
   z.object({ do: z.enum(['reset', 'clear-requests', 'end-world']) }),
   z.object({ do: z.literal('clear-faults'), fault: z.exactOptional(fault) }),
-  // What a program has passed on, for the store to check.
+  // // Direct calls are validated by the store.
   z.object({ do: z.literal('create'), pet: z.custom<NewPet>() }),
   z.object({ do: z.literal('arm'), fault }),
   z.object({ do: z.literal('key'), record }),
@@ -96,7 +92,7 @@ const stepBase = z.object({
   at: instant,
   /** The id of its world; absent outside of worlds. */
   world: z.optional(z.string()),
-  /** A hash of the digest before, this step and the state after it. */
+  /** Hash of the previous digest, this step and the state after it. */
   digest: z.string().check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 hex digits')),
 })
 
@@ -107,18 +103,17 @@ const recordingFile = z.object({
     /** The options of `createTestDouble` that plain JSON can hold, without `apiKeys`. */
     options: z.custom<Readonly<Record<string, unknown>>>(isObject.accepts, 'must be an object'),
     keys,
-    /** Of the first clock. */
     at: instant,
     frozen: z.boolean(),
-    /** A snapshot; null for a double that was new. */
+    /** A snapshot; null for a new double. */
     state: z.nullable(json),
   }),
   steps: z.readonly(z.array(z.intersection(stepBase, stepAct))),
 })
 
-/** A recording, as its file holds it in JSON. Integers have all their digits. */
+/** The JSON of a recording's file. Integers have all their digits. */
 export type RecordingFile = z.infer<typeof recordingFile>
-/** Something that changed the double, in the order in which it took effect. */
+/** A change of the double, in the order in which it took effect. */
 export type Step = z.infer<typeof stepBase> & StepAct
 export type StepAct = z.infer<typeof stepAct>
 export type SendStep = z.infer<typeof send>
@@ -126,16 +121,16 @@ export type AnswerStep = z.infer<typeof answer>
 export type SentRequest = z.infer<typeof request>
 export type Refusal = z.infer<typeof refusal>
 
-/** A file that is no recording, or that this version cannot read. The message is one line. */
+/** The file is not a recording, or this version cannot read it. The message is one line. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError'
 }
 brand({ RecordingError })
 
 /**
- * Reads a recording, checked.
+ * Reads and checks a recording.
  *
- * @param name what the message calls it
+ * @param name of the file in messages
  * @throws RecordingError
  */
 export function readRecording(text: string, name: string): RecordingFile {

@@ -16,19 +16,19 @@ import {
 } from '../../verdict/log/redact.js'
 import { DEMO_KEYS } from '../demo-keys.js'
 
-/** A key as a recording has it: a replay uses its name in place of the key. */
+/** A key as recorded: a replay uses its name as the key. */
 export type NamedKey = ApiKey & { readonly name: string }
 
 export type KeyNames = ReturnType<typeof createKeyNames>
 
 /**
- * Names for API keys, which no file may hold.
+ * Names API keys, which no file may hold.
  *
- * @param tokens as secret as keys, but without names
+ * @param tokens secrets without names
  */
 export function createKeyNames(tokens: readonly string[] = []) {
   const names = new Map<KnownKey, string>()
-  /** By the key itself. One that is known by its digest is added when it is used. */
+  /** By key. A key that is known by its digest is added when it is used. */
   const byKey = new Map<string, string>()
   let hideText = hider()
 
@@ -40,21 +40,21 @@ export function createKeyNames(tokens: readonly string[] = []) {
       learn(ring)
       return named(ring.list().find(record => !before.has(record)) as KnownKey)
     },
-    /** The same value with names in place of keys. */
+    /** Replaces keys by their names. */
     hide: <T>(value: T) => deep(value, hideText) as T,
-    /** A request with names in place of keys, and without other credentials. */
+    /** Replaces keys by their names, and redacts other credentials. */
     request(request: ReadRequest, key: KnownKey | undefined): ReadRequest {
       const token = bearerToken(request.headers['authorization']) ?? ''
       if (key && !byKey.has(token)) nameKey(key, token)
       const hidden = withText(request, hideText)
-      // A credential that is not valid is not named, but it is one.
+      // // Redact invalid credentials too.
       if (!key) return withText(hidden, redactorOf({ request, keys: [] }, 'words'))
       const authorization = `Bearer ${names.get(key)}`
       return { ...hidden, headers: { ...hidden.headers, authorization } }
     },
   }
 
-  /** Names the keys of a ring. Those with a name keep it. */
+  /** Names the keys of a ring, unless they have names. */
   function learn(ring: KeyRing): readonly NamedKey[] {
     for (const key of ring.keys()) {
       const record = ring.find(key) as KnownKey
@@ -119,7 +119,7 @@ function namedHeaders(
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [replace(name), value]))
 }
 
-/** Names of fields stay, as they are ours; so do the ids of keys, which may be equal to them. */
+/** Leaves the names of fields, which are ours, and the ids of keys, which may equal them. */
 function deep(value: unknown, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value)
   if (Array.isArray(value)) return value.map(item => deep(item, replace))

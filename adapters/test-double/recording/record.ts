@@ -7,19 +7,18 @@ import { FORMAT, type RecordingFile, VERSION } from './file.js'
 import { createKeyNames } from './names.js'
 import { logSteps } from './steps.js'
 
-/** What happens in a test double, for a file that can be replayed. */
+/** A recording in progress. */
 export interface Recording {
-  /** How many steps there are so far. */
+  /** Number of steps so far. */
   readonly steps: number
-  /** Whether there were more than a recording keeps: 100,000. */
+  /** The limit of 100,000 steps was exceeded. */
   readonly isFull: boolean
   /** The file so far: JSON with one step per line, without API keys. */
   json(): Promise<string>
-  /** Ends it. */
   stop(): void
 }
 
-/** A double as it is when its recording begins. */
+/** A double at the beginning of a recording. */
 export interface Recorded {
   readonly events: EventLog
   readonly state: () => ObservableState
@@ -36,7 +35,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
   const names = createKeyNames([options.control].filter(isToken))
   const keys = names.learn(state.apiKeys)
   const { now: at, frozen } = state.clock.dump()
-  // It is taken before the first await, and so together with the beginning of the steps.
+  // // Taken before the first await, together with the beginning of the steps.
   const snapshot = events.acts === 0 ? null : double.snapshot()
   const log = logSteps(events, state, names)
   const begin = { options: plain(options), keys, at, frozen, state: await snapshot }
@@ -49,7 +48,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
       return log.isFull
     },
     async json() {
-      // Once more, as a key may have been sent before it was added.
+      // // Hides keys once more, as one may have been sent before it was added.
       const { steps, ...head } = names.hide<RecordingFile>({
         format: FORMAT,
         version: VERSION,
@@ -63,7 +62,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
   }
 }
 
-/** Without what is recorded otherwise: the keys, and the clock. */
+/** Omits the keys and the clock, which are recorded separately. */
 function plain(options: TestDoubleOptions): RecordingFile['begin']['options'] {
   const { apiKeys: _, sha256: __, clock: ___, control: ____, ...others } = options
   return others as Readonly<Record<string, unknown>>

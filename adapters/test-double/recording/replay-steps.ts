@@ -3,9 +3,9 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import type { Worlds } from '../control/worlds.js'
+import { withControl } from '../create-test-double.js'
 import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
 import type { ReplayableRequest } from '../events.js'
-import { withControl } from '../test-double.js'
 import { firstDifference } from './difference.js'
 import {
   type RecordingFile,
@@ -18,11 +18,10 @@ import {
 import { createKeyNames, type NamedKey } from './names.js'
 import { logSteps } from './steps.js'
 
-/** A recording that was read. */
 export interface OpenRecording {
   readonly steps: readonly Step[]
   /**
-   * Takes its steps on a double of its own, whose clock stands still at the time of the last one.
+   * Replays the steps on a new double, whose clock stands still at the time of the last one.
    *
    * @throws OptionError for options of the recording that no double accepts
    */
@@ -31,12 +30,12 @@ export interface OpenRecording {
 
 export interface ReplayedRecording {
   readonly double: TestDouble
-  /** The first step that differs, before which it stopped; undefined when all are equal. */
+  /** The first step that differs, before which the replay stopped; undefined if all are equal. */
   readonly difference: Difference | undefined
 }
 
 /**
- * Reads what `Recording.json` returned.
+ * Reads the text that `Recording.json` returned.
  *
  * @throws RecordingError, in one line, for anything else
  *
@@ -59,7 +58,6 @@ export async function openRecording(text: string): Promise<OpenRecording> {
   }
 }
 
-/** A double for a recording, with its worlds. */
 export interface ControlledDouble {
   readonly double: JudgedDouble
   readonly worlds: Worlds
@@ -84,10 +82,10 @@ export function createDoubleFor(
   return { double, worlds: worlds as Worlds }
 }
 
-/** Where the first step that came out otherwise stands, and what is different. */
+/** The first step that differs. */
 export interface Difference {
   readonly step: number
-  /** One line: what was expected, and what came. */
+  /** One line: the expected and the actual value. */
   readonly what: string
 }
 
@@ -99,10 +97,10 @@ export interface ReplayOptions {
 }
 
 /**
- * Takes the steps of a recording on a double that was created for it. Requests go on in the order in
+ * Replays steps on a double that was created for this recording. Requests proceed in the order in
  * which they were recorded, however they are sent.
  *
- * @returns the first difference, at which it stops; undefined when every step came out as recorded
+ * @returns the first difference, at which it stops; undefined if every step came out as recorded
  */
 export async function takeSteps(
   { double, worlds }: ControlledDouble,
@@ -111,7 +109,7 @@ export async function takeSteps(
 ): Promise<Difference | undefined> {
   const { events } = double
   if (begin.state) await double.restore(begin.state as never)
-  // The clock of a replay stands still, so that only its steps move it.
+  // // The clock of a replay stands still, so that only its steps move it.
   double.clock.stand(begin.at)
   const names = createKeyNames()
   names.learn(double.state().apiKeys)
@@ -169,7 +167,7 @@ export async function takeSteps(
   }
 }
 
-/** Has requests wait for the step in which they go on. */
+/** Makes requests wait for the step in which they proceed. */
 function createGates() {
   const waiting = new Map<string, { pass(): void; fail(reason: Error): void }>()
   const sendings: Promise<void>[] = []
@@ -182,11 +180,10 @@ function createGates() {
     ) {
       underWay++
       const replay = { planned, step: (name: string) => pause(`${name} ${id}`) }
-      // A response that a fault loses is a failure for its sender, and nothing else.
+      // // A response that a fault loses is a failure for its sender only.
       const sending = (async () => send({ ...requestOf(request), replay }))().catch(() => {})
       sendings.push(sending.then(stop))
     },
-    /** Lets a request go on. */
     open(name: string): void {
       const gate = waiting.get(name)
       if (!gate) return
@@ -194,11 +191,11 @@ function createGates() {
       underWay++
       gate.pass()
     },
-    /** Resolves once every request has ended, or waits for a later step. */
+    /** Resolves once every request has ended or waits for a later step. */
     async rest(): Promise<void> {
       while (underWay > 0) await new Promise<void>(resolve => (onRest = resolve))
     },
-    /** Ends the requests that still wait, without a response: they have no later step. */
+    /** Ends the requests that still wait, without a response: no later step concerns them. */
     close(): Promise<unknown> {
       for (const { fail } of waiting.values()) fail(new Error('The replay is over.'))
       return Promise.all(sendings)
@@ -216,7 +213,7 @@ function createGates() {
   }
 }
 
-/** One line; undefined where they are equal. */
+/** One line; undefined if they are equal. */
 function differenceOf(recorded: Step, taken: Step): string | undefined {
   const what = firstDifference(resultOf(recorded), resultOf(taken))
   if (what !== undefined || recorded.digest === taken.digest) return what

@@ -9,10 +9,10 @@ import type { Act, DoubleEvent, EventLog, ObservableState } from '../events.js'
 import type { SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
-/** A longer run fills the memory. */
+/** Bounds the memory of a long run. */
 const MOST = 100_000
 
-/** The steps that a double takes, from now on. */
+/** Records the steps of a double from now on. */
 export function logSteps(events: EventLog, root: ObservableState, names: KeyNames) {
   const steps: Step[] = []
   const current = new Map<string | null, ObservableState>([[null, root]])
@@ -25,7 +25,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
 
   return {
     steps: steps as readonly Step[],
-    /** Whether there were more than it keeps. */
+    /** The double took more than `MOST` steps. */
     get isFull() {
       return isFull
     },
@@ -35,7 +35,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
   function hear(event: DoubleEvent): void {
     const { act, world, state } = event
     if (act.do === 'reset' || act.do === 'restore' || act.do === 'world') current.set(world, state)
-    // A request may outlive its state, which nobody sees from then on.
+    // // Nobody sees the changes of a request that has outlived its state.
     if (current.get(world) !== state) return
     isFull ||= steps.length === MOST
     if (isFull) return
@@ -80,8 +80,8 @@ function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): 
 }
 
 /**
- * What a step may have changed. Animals are never changed or removed, so only new ones count; of
- * idempotency keys their number does, and those at the end.
+ * Observes what a step may have changed. Animals are never changed or removed, so only new ones
+ * count; of idempotency keys, their number and the newest.
  */
 function createObserver(names: KeyNames): (state: ObservableState) => unknown {
   const seen = new WeakMap<ObservableState, { pets: number; keys: number }>()
@@ -94,17 +94,17 @@ function createObserver(names: KeyNames): (state: ObservableState) => unknown {
       pets: names.hide(pets.slice(known.pets)),
       nextId,
       usedKeys: idempotencyKeys.length,
-      // The fingerprint is that of the body, which may hold a key.
+      // // The fingerprint covers the body, which may hold a key.
       newKeys: newKeys.map(({ fingerprint: _, ...used }) => used),
       usage: usageThatCounts(usage, state.now()),
-      // It is counted a little later, when the response is made.
+      // // `fired` is counted later, when the response is made.
       faults: names.hide(faults.map(({ fired: _, ...fault }) => fault)),
       keys: state.apiKeys.list().map(toJson).sort(),
     }
   }
 }
 
-/** The part of a step that depends neither on the network nor on whether the clock runs. */
+/** Reduces a step to what depends neither on the network nor on a running clock. */
 function outcomeOf({ step: _, at, ...act }: Omit<Step, 'digest' | 'do'> & StepAct): unknown {
   if (act.do === 'clock') return { do: 'clock', world: act.world, at, auto: act.auto }
   return { ...act, id: undefined, request: undefined, planned: undefined, frozen: undefined }
@@ -130,7 +130,7 @@ function sendStep(
 function responseOf({ status, headers, body }: ApiResponse, names: KeyNames) {
   const hidden = names.hide({ status, headers, body })
   if (hidden.body === body || headers['Content-Length'] === undefined) return hidden
-  // A name is not as long as its key.
+  // // A name differs from its key in length.
   const length = String(utf8Length(hidden.body))
   return { ...hidden, headers: { ...hidden.headers, 'Content-Length': length } }
 }
@@ -173,7 +173,7 @@ function bodyOf(body: ReadRequest['body']): Pick<SentRequest, 'body' | 'base64'>
 /** Keeps a byte order mark, which is part of the body. */
 const STRICT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Other fields are ignored, and may hold anything. */
+/** Ignores other fields, which may hold anything. */
 function petOf(pet: NewPet): NewPet {
   const { name, categoryId, status } = (pet ?? {}) as NewPet
   return { name, categoryId, ...(status !== undefined && { status }) }

@@ -2,11 +2,9 @@ import type { Awaitable } from '../../src/lib/async.js'
 import type { Clock } from './clock/clock.js'
 import type { EventLog } from './events.js'
 
-/** Time that can be made to pass. */
 export interface PassingTime {
   readonly clock: Pick<Clock, 'next' | 'now' | 'reach'>
   readonly events: Pick<EventLog, 'activity'>
-  /** Whether a request is being handled right now. */
   isBusy(): boolean
 }
 
@@ -14,8 +12,8 @@ export interface PassingTime {
 const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
 
 /**
- * Runs the work while time passes by itself: whenever nothing else can happen, the clock goes to
- * the end of the next wait.
+ * Runs the work while time passes by itself: whenever nothing else can happen, the clock advances
+ * to the end of the next wait.
  */
 export async function runOn<T>(
   { clock, events: { activity }, isBusy }: PassingTime,
@@ -41,7 +39,8 @@ export async function runOn<T>(
       await turns.pass(clock.next() !== undefined, () => isQuiet)
       const next = clock.next()
       if (next === undefined || isDone || !isQuiet || isBusy()) continue
-      // Another run must not pass time as well before what ends now has had its effect.
+      // // Another run must not advance the clock before the waits that end now have had their
+      // effect.
       for (const notice of activity) notice()
       clock.reach(next)
     }
@@ -54,8 +53,8 @@ export async function runOn<T>(
 /** Lets everything else in the process happen. */
 export interface Turns {
   /**
-   * @param keepsAlive whether a process that waits for nothing else goes on
-   * @param isQuiet whether nothing has happened since the call
+   * @param keepsAlive lets a process that waits for nothing else go on
+   * @param isQuiet returns true if nothing has happened since the call
    */
   pass(keepsAlive: boolean, isQuiet?: () => boolean): Promise<void>
   /** Keeps the process alive until `pass` is over. */
@@ -63,8 +62,8 @@ export interface Turns {
 }
 
 /**
- * Turns of the event loop. A request of this process takes a few, also over a socket, and code under
- * test may use timers of zero length: two in a row still come first.
+ * Turns of the event loop. A request of this process takes a few, also over a socket, and code
+ * under test may use timers of zero length, two in a row of which still come first.
  */
 export function createTurns(): Turns {
   let timer: Partial<NodeJS.Timeout> | undefined

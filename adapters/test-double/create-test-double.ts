@@ -29,7 +29,10 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   return createDouble(controlled, double => withControl(double, controlled))
 }
 
-/** Every reset and every world arms them again. What cannot be copied is refused where it is armed. */
+/**
+ * Copies the faults, which every reset and every world arms again. Uncopyable faults are refused
+ * where they are armed.
+ */
 function copied<T>(faults: T): T {
   try {
     return structuredClone(faults)
@@ -43,7 +46,7 @@ const MAX_BODY_BYTES = 16 * 1_048_576
 
 /**
  * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
- * a `_control` of its own. The API itself stays as it is.
+ * its own `_control`. The API itself stays as it is.
  */
 export function withControl(
   double: JudgedDouble,

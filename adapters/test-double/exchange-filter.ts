@@ -24,12 +24,12 @@ const FILTER_OPTIONS = {
   method: optional(isText),
   path: optional(isText),
   status: optional(isCount),
-  /** From this instant on, */
+  /** Inclusive start. */
   since: INSTANT,
-  /** and before this one. */
+  /** Exclusive end. */
   until: INSTANT,
 } satisfies Declared
-/** Matches exchanges that have all of it. */
+/** Matches exchanges that satisfy every field. */
 export interface ExchangeFilter extends OptionsOf<typeof FILTER_OPTIONS> {}
 
 /** @throws OptionError */

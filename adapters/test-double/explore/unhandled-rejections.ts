@@ -1,4 +1,4 @@
-/** Keeps rejections that nobody handles from ending the process; browsers have none that do. */
+/** Keeps unhandled rejections from ending the process; in browsers they do not. */
 export function catchRejections() {
   const { process }: { process?: Partial<NodeJS.Process> } = globalThis
   let first: { readonly error: unknown } | undefined
@@ -7,7 +7,7 @@ export function catchRejections() {
   }
   process?.on?.('unhandledRejection', see)
   return {
-    /** In an object, as `undefined` can be thrown, too. */
+    /** An object, because `undefined` can be thrown too. */
     first: () => first,
     end: () => process?.off?.('unhandledRejection', see),
   }

@@ -10,10 +10,10 @@ import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
 import { injectFault } from './faults/inject-fault.js'
 
-/** Sees every request as it arrives, and may inject faults besides those that are armed. */
+/** Sees every request on arrival, and may inject faults besides the armed ones. */
 export type Watch = (call: Call) => {
   readonly planned: TakenFaults | undefined
-  /** @param isFaultless whether no fault was injected */
+  /** @param isFaultless true if no fault was injected */
   answered(answer: ApiResponse, isFaultless: boolean): void
 }
 
@@ -28,7 +28,7 @@ interface Time {
   readonly clock: Clock
   /** For faults that wait in real time. */
   readonly real: () => Clock
-  /** Of both. */
+  /** On both clocks. */
   readonly endDelays: () => void
 }
 
@@ -38,11 +38,10 @@ interface Parts {
   readonly faults: Faults
   readonly journal: Recorder
   readonly tell: (act: Act) => void
-  /** Feeds the verdict. */
   readonly judge: () => void
 }
 
-/** Has the store answer the requests of one state, with the faults and delays that apply to them. */
+/** Lets the store answer the requests of one state, with their faults and delays. */
 export function createRequests(
   { track: { events }, time, watch }: RequestsOptions,
   { store, now, faults, journal, tell, judge }: Parts,
@@ -63,10 +62,11 @@ export function createRequests(
         end(response)
         tell({ do: 'answer', id, response, fault: injectedFault(), source })
         answered?.(response)
-        // Nobody asks for what a request adds to a period that is over.
+        // // The window is closed: judge now, as no report will trigger it.
         if (isOver) judge()
         else if (clock.auto) clock.reach(retryTime(response, clock.now()))
-        // In place, as copies cost a tenth of a call: the response was made for this request.
+        // // Assigned in place, as a copy costs a tenth of a call, and nobody else has this
+        // response.
         const about = Object.assign(response.about ?? {}, { journal: n })
         return Object.assign(response, { about })
       } finally {
@@ -74,15 +74,15 @@ export function createRequests(
         change(-1)
       }
     },
-    /** Whether one is being handled that is not waiting for the clock. */
+    /** Returns true while a request is handled that is not waiting for the clock. */
     isBusy: () => underWay > time.clock.delays(),
-    /** The state is over: requests in flight go on without delays. */
+    /** Ends the state: requests in flight proceed without delays. */
     end(): void {
       isOver = true
     },
   }
 
-  /** One of the requests, or a body that trickles, begins or ends. */
+  /** Counts requests and trickling bodies in progress. */
   function change(by: 1 | -1): void {
     underWay += by
     for (const notice of events.activity) notice()
@@ -130,7 +130,9 @@ export function createRequests(
     }
   }
 
-  /** A body that trickles is under way, as its request was before: nothing else waits on the clock. */
+  /**
+   * Counts a trickling body, like its request before, as the only thing that waits on the clock.
+   */
   async function paused(wait: Wait): Promise<void> {
     change(1)
     await delay(wait)
@@ -164,7 +166,7 @@ function both(
   }
 }
 
-/** When the answer allows the next attempt. */
+/** The earliest next attempt that a response allows. */
 function retryTime({ headers }: ApiResponse, now: number): number {
   const instant = retryInstant(headers['Retry-After'], now) ?? now
   return isClockTime.accepts(instant) ? instant : now
