@@ -31,15 +31,9 @@ export const CLIENT_OPTIONS = {
     accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
     secret: true,
   }),
-  /**
-   * Largest response, in bytes after decompression.
-   * @default 16_777_216
-   */
+  /** Largest response, in bytes after decompression. @default 16_777_216 */
   maxResponseBytes: withDefault(isCount, 16_777_216),
-  /**
-   * Waits until a ban ends, however long, instead of failing.
-   * @default false
-   */
+  /** Waits until a ban ends, however long, instead of failing. @default false */
   waitForBan: withDefault(isBoolean, false),
   /**
    * Retries `createPet` after a 503 `storage_unavailable`. Over PostgreSQL, the animal may then be
@@ -53,30 +47,18 @@ export const CLIENT_OPTIONS = {
    * @default false
    */
   idempotency: withDefault(isBoolean, false),
-  /**
-   * Concurrent requests. Up to ten rejections at once ban no key.
-   * @default 10
-   */
+  /** Concurrent requests. Up to ten rejections at once ban no key. @default 10 */
   maxConcurrent: withDefault(isCount, 10),
-  /**
-   * Maximum number of waiting calls; one more gets a QueueFullError.
-   * @default 10_000
-   */
+  /** Maximum number of waiting calls; one more gets a QueueFullError. @default 10_000 */
   maxQueued: withDefault(isSize, 10_000),
   /**
    * Retries after the first attempt. A 429 that others on the key caused does not count.
    * @default 3
    */
   maxRetries: withDefault(isSize, 3),
-  /**
-   * Longest wait, in ms; a call that has to wait longer fails instead.
-   * @default 120_000
-   */
+  /** Longest wait, in ms; a call that has to wait longer fails instead. @default 120_000 */
   maxWaitMs: withDefault(isSize, 120_000),
-  /**
-   * Time limit per attempt, in ms.
-   * @default 30_000
-   */
+  /** Time limit per attempt, in ms. @default 30_000 */
   timeoutMs: withDefault(isCount, 30_000),
   /**
    * Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis.
@@ -93,40 +75,19 @@ export const CLIENT_OPTIONS = {
       secret: true,
     }),
   ),
-  /**
-   * Sends the requests.
-   * @default the platform's
-   */
+  /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
-  /**
-   * Called before each attempt.
-   * @default none
-   */
+  /** Called before each attempt. @default none */
   onRequest: optional(typed<(sending: Sending) => void>(isFunction)),
-  /**
-   * Called when calls begin to wait, with the reason and the end.
-   * @default none
-   */
+  /** Called when calls begin to wait, with the reason and the end. @default none */
   onWait: optional(typed<(wait: Wait) => void>(isFunction)),
-  /**
-   * Called before a failed request is retried.
-   * @default none
-   */
+  /** Called before a failed request is retried. @default none */
   onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
-  /**
-   * The current time, in ms since the Unix epoch.
-   * @default Date.now
-   */
+  /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: optional(typed<Clock>(isFunction)),
-  /**
-   * Waits: `(ms, { signal }) => Promise`.
-   * @default setTimeout
-   */
+  /** Waits: `(ms, { signal }) => Promise`. @default setTimeout */
   sleep: optional(typed<Sleep>(isFunction)),
-  /**
-   * From 0 up to 1.
-   * @default Math.random
-   */
+  /** From 0 up to 1. @default Math.random */
   random: withDefault(typed<() => number>(isFunction), () => Math.random()),
 }
 /**

@@ -35,10 +35,7 @@ import {
 export interface CallOptions {
   /** Cancels the call, whether it is queued, waiting or in flight. */
   readonly signal?: AbortSignal | undefined
-  /**
-   * Time limit per attempt of this call, in ms.
-   * @default the client's
-   */
+  /** Time limit per attempt of this call, in ms. @default the client's */
   readonly timeoutMs?: number | undefined
 }
 

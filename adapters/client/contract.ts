@@ -49,11 +49,7 @@ export function checkNewPet(input: NewPet): NewPet {
   return toNewPet({ ...input, categoryId: shortestForm(input.categoryId) })
 }
 
-/**
- * Drops unknown fields, which a newer server may send.
- *
- * @throws ContractError
- */
+/** Drops unknown fields, which a newer server may send. @throws ContractError */
 export function readPet(value: unknown, request: string): Pet {
   return accepted(issuesOf(value, PET), request, () => exactPet(value as Pet))
 }

@@ -28,30 +28,18 @@ export const REDIS_OPTIONS = {
    * @default none
    */
   url: optional(isString),
-  /**
-   * A `Redis` or `Cluster` of ioredis, which stays open on `close`.
-   * @default none
-   */
+  /** A `Redis` or `Cluster` of ioredis, which stays open on `close`. @default none */
   client: optional(typed<RedisClient>(hasMethods('call'))),
-  /**
-   * The prefix of every key.
-   * @default 'adoption:limit:'
-   */
+  /** The prefix of every key. @default 'adoption:limit:' */
   prefix: withDefault(isText, 'adoption:limit:'),
   /**
    * The clock in use: the server's, shared by all processes, or the store's, for tests.
    * @default 'server'
    */
   clock: withDefault(isOneOf(['server', 'store']), 'server'),
-  /**
-   * The time limit for connecting and for the first reply, in ms.
-   * @default 5_000
-   */
+  /** The time limit for connecting and for the first reply, in ms. @default 5_000 */
   connectTimeoutMs: withDefault(isTimeout, 5_000),
-  /**
-   * For `rediss:`, options of `tls.connect` such as `ca`.
-   * @default none
-   */
+  /** For `rediss:`, options of `tls.connect` such as `ca`. @default none */
   tls: optional(typed<ConnectionOptions>(isSecretObject)),
 }
 /**

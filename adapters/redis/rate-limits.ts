@@ -13,10 +13,7 @@ export interface RedisRateLimitStore extends RateLimitStore, AsyncDisposable {
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
   serverOf(partition: string): string
-  /**
-   * Connects, and tries what a request does.
-   * @throws RedisError in one line that names the fix
-   */
+  /** Connects, and tries what a request does. @throws RedisError in one line that names the fix */
   ready(): Promise<void>
   /**
    * Resolves if every server decides within a second, as it does for requests.

@@ -41,10 +41,7 @@ const isArray = rule<readonly unknown[]>('an array', Array.isArray)
 /** Options of the store and the double, from which a reset restores the initial state. */
 export const DOUBLE_OPTIONS = {
   ...OF_STORE,
-  /**
-   * The valid API keys.
-   * @default DEMO_KEYS
-   */
+  /** The valid API keys. @default DEMO_KEYS */
   apiKeys: withDefault(apiKeys, DEMO_KEYS),
   /**
    * Answers preflights and sends CORS headers, for every origin.
@@ -75,15 +72,9 @@ export const DOUBLE_OPTIONS = {
       isObject.accepts,
     ),
   ),
-  /**
-   * Faults armed at the start.
-   * @default none
-   */
+  /** Faults armed at the start. @default none */
   faults: optional(typed<readonly Fault[]>(isArray)),
-  /**
-   * The base URL that `fetch` stands in for.
-   * @default 'http://adoption-store.test/v1'
-   */
+  /** The base URL that `fetch` stands in for. @default 'http://adoption-store.test/v1' */
   baseUrl: withDefault(
     {
       ...rule<string>(
@@ -95,30 +86,18 @@ export const DOUBLE_OPTIONS = {
     },
     `http://adoption-store.test${BASE_PATH}`,
   ),
-  /**
-   * Maximum number of exchanges in the journal.
-   * @default 10_000
-   */
+  /** Maximum number of exchanges in the journal. @default 10_000 */
   journal: withDefault(isCount, 10_000),
-  /**
-   * Maximum number of characters of headers and bodies in the journal.
-   * @default 8_388_608
-   */
+  /** Maximum number of characters of headers and bodies in the journal. @default 8_388_608 */
   journalCharacters: withDefault(isCount, 8_388_608),
-  /**
-   * Rules that a test breaks on purpose: the verdict lists them, but stays ok.
-   * @default none
-   */
+  /** Rules that a test breaks on purpose: the verdict lists them, but stays ok. @default none */
   allow: withDefault(typed<readonly RuleId[]>(isArray), []),
   /**
    * Number of clients that share a key, for the verdict: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */
   clients: optional(isCount),
-  /**
-   * Findings name the line that called `fetch`.
-   * @default whether GITHUB_ACTIONS is `true`
-   */
+  /** Findings name the line that called `fetch`. @default whether GITHUB_ACTIONS is `true` */
   callSites: optional(isBoolean),
   /**
    * Also serves `/_control`, behind this token (at least 16 letters, digits, `-` or `_`), or with

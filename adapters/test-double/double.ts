@@ -74,17 +74,9 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   readonly faults: Pick<Faults, 'arm' | 'list' | 'clear'>
   /** Direct calls, without key, limits, faults or journal. */
   readonly pets: Pets
-  /**
-   * Creates animals, all or none.
-   *
-   * @throws ApiError `invalid_request`
-   */
+  /** Creates animals, all or none. @throws ApiError `invalid_request` */
   seed(animals: readonly NewPet[]): Promise<readonly Pet[]>
-  /**
-   * Makes a key valid until the next reset.
-   *
-   * @throws OptionError
-   */
+  /** Makes a key valid until the next reset. @throws OptionError */
   addKey(apiKey: string, record: ApiKey): void
   /** Restores the initial state in one step. A request in flight ends in the state it began in. */
   reset(): void
@@ -101,11 +93,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   restore(snapshot: Snapshot | string): Promise<void>
   /** SHA-256 of all mutable state: equal for doubles with equal state. */
   digest(): Promise<string>
-  /**
-   * Exchanges in the order of arrival.
-   *
-   * @throws OptionError
-   */
+  /** Exchanges in the order of arrival. @throws OptionError */
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
   /**
    * Exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.

@@ -11,10 +11,7 @@ import { createRateLimits, type IndexedDbRateLimitStore } from './rate-limits.js
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
 export const INDEXEDDB_OPTIONS = {
-  /**
-   * How long an operation waits for other pages and workers, in ms.
-   * @default 2_500
-   */
+  /** How long an operation waits for other pages and workers, in ms. @default 2_500 */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
 /**

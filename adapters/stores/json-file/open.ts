@@ -38,10 +38,7 @@ export const JSON_FILE_OPTIONS = {
   onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>
     process.emitWarning(error),
   ),
-  /**
-   * The file system calls to use.
-   * @default node:fs
-   */
+  /** The file system calls to use. @default node:fs */
   disk: withDefault(hasMethods<Disk>(...CALLS), NODE_DISK),
 }
 /**

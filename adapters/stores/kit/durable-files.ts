@@ -93,15 +93,9 @@ export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
 export interface Replacement {
   /** The path of the new file until it is complete, in the same file system. */
   readonly temporary: string
-  /**
-   * `wx` refuses a temporary file that exists, which makes it a lock.
-   * @default 'w'
-   */
+  /** `wx` refuses a temporary file that exists, which makes it a lock. @default 'w' */
   readonly flags?: 'w' | 'wx'
-  /**
-   * The mode of a file that replaces none.
-   * @default 0o666, less the umask
-   */
+  /** The mode of a file that replaces none. @default 0o666, less the umask */
   readonly mode?: number
   /** Is asked once the temporary file exists. */
   readonly content: () => Awaitable<Iterable<string | Uint8Array>>

@@ -23,15 +23,9 @@ import { createStatements } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
 export const POSTGRES_OPTIONS = {
-  /**
-   * `postgres://user:password@host:5432/database`; give this or `pool`.
-   * @default none
-   */
+  /** `postgres://user:password@host:5432/database`; give this or `pool`. @default none */
   url: optional(isString),
-  /**
-   * A `pg.Pool` of the host, which stays open on `close`.
-   * @default none
-   */
+  /** A `pg.Pool` of the host, which stays open on `close`. @default none */
   pool: optional(typed<PostgresPool>(hasMethods('connect', 'on', 'off'))),
   /**
    * The schema of the tables, created if missing: lower-case letters, digits and `_`.
@@ -44,15 +38,9 @@ export const POSTGRES_OPTIONS = {
     }),
     'adoption_store',
   ),
-  /**
-   * The time limit of an operation from its arrival, in ms, retries included.
-   * @default 2_500
-   */
+  /** The time limit of an operation from its arrival, in ms, retries included. @default 2_500 */
   timeoutMs: withDefault(isTimeout, 2_500),
-  /**
-   * The maximum number of connections; with `url` only.
-   * @default 8
-   */
+  /** The maximum number of connections; with `url` only. @default 8 */
   connections: withDefault(isCount, 8),
   /**
    * Lifetime of a connection, in ms, as the next one may lead elsewhere after a fail-over; with `url` only.

@@ -48,10 +48,7 @@ export interface ConnectionOptions {
   readonly timeoutMs: number
   /** Whether a commit is synced, so that it survives a power cut too. */
   readonly synced: boolean
-  /**
-   * Whether an empty file becomes a database.
-   * @default true
-   */
+  /** Whether an empty file becomes a database. @default true */
   readonly create?: boolean
 }
 

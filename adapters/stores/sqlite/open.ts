@@ -14,10 +14,7 @@ import { SqliteError } from './failures.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
 export const SQLITE_OPTIONS = {
-  /**
-   * How long an operation waits for the lock of another process, in ms.
-   * @default 2_500
-   */
+  /** How long an operation waits for the lock of another process, in ms. @default 2_500 */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
 /**

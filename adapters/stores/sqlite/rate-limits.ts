@@ -41,10 +41,7 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
   ready(): Promise<void>
-  /**
-   * Resolves if the file can be read.
-   * @throws SqliteError
-   */
+  /** Resolves if the file can be read. @throws SqliteError */
   ping(): Promise<void>
   /**
    * Waits for the requests in progress, then frees the file; what else waits for a lock is refused. May be

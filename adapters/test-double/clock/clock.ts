@@ -24,10 +24,7 @@ export const isScale = rule<number>(
 )
 
 export const RESUME_OPTIONS = {
-  /**
-   * Speed relative to real time.
-   * @default 1
-   */
+  /** Speed relative to real time. @default 1 */
   scale: withDefault(isScale, 1),
 }
 export interface ResumeOptions extends OptionsOf<typeof RESUME_OPTIONS> {}
@@ -100,11 +97,7 @@ export class Clock {
   readonly now = (): number =>
     this.#frozenAt ?? Math.floor(this.#from.own + (Date.now() - this.#from.real) * this.#scale)
 
-  /**
-   * Sets the time, also back.
-   *
-   * @throws OptionError
-   */
+  /** Sets the time, also back. @throws OptionError */
   readonly set = (instant: Instant): void => {
     this.#move(instantOf('set', instant))
     this.#listener.onChange?.()
@@ -126,11 +119,7 @@ export class Clock {
     this.#listener.onChange?.()
   }
 
-  /**
-   * Lets a frozen clock run.
-   *
-   * @throws OptionError
-   */
+  /** Lets a frozen clock run. @throws OptionError */
   readonly resume = (options?: ResumeOptions): void => {
     const { scale } = settingsOf(RESUME_OPTIONS, options)
     const own = this.now()

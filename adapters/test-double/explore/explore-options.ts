@@ -41,27 +41,13 @@ export const EXPLORE_OPTIONS = {
     rule<readonly (string | Fault)[]>('an array of at least one fault', isFilled),
     FAULTS,
   ),
-  /**
-   * Maximum faults per run.
-   *
-   * @default 1
-   */
+  /** Maximum faults per run. @default 1 */
   depth: withDefault(isSize, 1),
-  /**
-   * Maximum number of runs.
-   *
-   * @default 10_000
-   */
+  /** Maximum number of runs. @default 10_000 */
   schedules: withDefault(isCount, 10_000),
-  /**
-   * Options of the double that each run creates.
-   * @default {}
-   */
+  /** Options of the double that each run creates. @default {} */
   double: withDefault(typed<Omit<TestDoubleOptions, 'control'>>(isObject), {}),
-  /**
-   * The initial state of each run, as `double.snapshot()` returns it.
-   * @default a new double
-   */
+  /** The initial state of each run, as `double.snapshot()` returns it. @default a new double */
   snapshot: optional(typed<Snapshot>(isObject)),
   /**
    * Called after each run; the run fails when it throws, rejects or returns false.
@@ -69,24 +55,14 @@ export const EXPLORE_OPTIONS = {
    * @default the work has resolved, and the report is ok
    */
   invariant: optional(typed<(run: Ended) => Awaitable<unknown>>(isFunction)),
-  /**
-   * Longest run, by its clock. A run that needs more time fails.
-   * @default '1d'
-   */
+  /** Longest run, by its clock. A run that needs more time fails. @default '1d' */
   maxTime: withDefault(
     rule<Duration>('a duration', () => true),
     '1d',
   ),
-  /**
-   * Maximum requests per run. A run that sends more fails.
-   * @default 1_000
-   */
+  /** Maximum requests per run. A run that sends more fails. @default 1_000 */
   maxRequests: withDefault(isCount, 1_000),
-  /**
-   * Called after each run.
-   *
-   * @default none
-   */
+  /** Called after each run. @default none */
   onRun: optional(typed<(progress: Progress) => void>(isFunction)),
 } satisfies Declared
 /**

@@ -37,11 +37,7 @@ export function scheduleText(schedule: Schedule): string {
   return schedule.map(({ text }) => text).join(' ')
 }
 
-/**
- * Reads the text form of a schedule; empty means no fault.
- *
- * @throws OptionError
- */
+/** Reads the text form of a schedule; empty means no fault. @throws OptionError */
 export function parseSchedule(text: string): Schedule {
   const steps = splitWords(text).map(parseStep)
   const points = steps.map(({ point }) => point)

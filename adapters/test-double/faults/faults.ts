@@ -49,11 +49,7 @@ export function createFaults(
   }
 
   return {
-    /**
-     * Arms a fault, after those already armed.
-     *
-     * @throws OptionError
-     */
+    /** Arms a fault, after those already armed. @throws OptionError */
     arm: (fault: Fault) => arm(fault, 'test', now()),
     /** The armed faults with their remaining counts. */
     list: (): readonly ArmedFault[] => armed.map(show),

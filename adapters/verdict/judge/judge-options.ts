@@ -26,33 +26,21 @@ export const isServiceUrl: Rule = {
 export const JUDGE_OPTIONS = {
   /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
-  /**
-   * Sends the requests.
-   * @default the platform's
-   */
+  /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
   /**
    * How many clients share a key, this one included: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */
   clients: optional(isCount),
-  /**
-   * Rules that a test breaks on purpose: the report lists them, but stays ok.
-   * @default none
-   */
+  /** Rules that a test breaks on purpose: the report lists them, but stays ok. @default none */
   allow: withDefault(
     typed<readonly RuleId[]>({ expected: 'an array', accepts: Array.isArray }),
     [],
   ),
-  /**
-   * Whether the service knows the query parameter `after`.
-   * @default false
-   */
+  /** Whether the service knows the query parameter `after`. @default false */
   pagination: withDefault(isBoolean, false),
-  /**
-   * The current time, in ms since the Unix epoch.
-   * @default Date.now
-   */
+  /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
 }
 /**
