@@ -62,7 +62,7 @@ async function exchange(
       throw redirected(request, headers.get('location'))
     }
     const text = await readText(response, maxResponseBytes).catch(error => {
-      // // The headers of an error suffice: they say when to retry.
+      // The headers of an error suffice: they say when to retry.
       if (status < 400 || signal.aborted) throw error
       return ''
     })

@@ -90,7 +90,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
         const { remaining, answered } = window
         if (rateLimit.remaining < remaining) measure(window, rateLimit, now)
         else window = { ...window, answered: answered + 1 }
-        // // Estimates are late, never early: `Date` has whole seconds, and responses take time.
+        // Estimates are late, never early: `Date` has whole seconds, and responses take time.
         window = { ...window, endsAt: Math.min(window.endsAt, endsAt) }
       }
       plan(now)
@@ -113,7 +113,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
   /** Detects a response about a window that ended before the current one was reported. */
   function isOvertaken(rateLimit: RateLimit | undefined, now: number): boolean {
     if (!rateLimit || !window || rateLimit.reset >= window.reset) return false
-    // // If the server has lost its counts, a minute within the day applies again.
+    // If the server has lost its counts, a minute within the day applies again.
     const minuteEndsAt = window.endsAt - (window.reset - rateLimit.reset) * SECOND
     return now < window.endsAt && (!window.isLong || now >= minuteEndsAt)
   }
@@ -123,7 +123,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
    */
   function measure(last: Window, { remaining }: RateLimit, now: number): void {
     window = { ...last, remaining, answered: 0, fellAt: now }
-    // // After a pause, the others may have stopped sending.
+    // After a pause, the others may have stopped sending.
     if (last.isLong || now - last.fellAt > SPREAD) return
     const used = (last.remaining - remaining) / (last.answered + 1 + inFlight)
     clients = used <= 1 && clients < 2 ? 1 : Math.max(1, (clients + used) / 2)
@@ -135,7 +135,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
     if (!window || clients === 1 || window.isLong) return
     const { spreadUntil, remaining, limit, endsAt } = window
     const even = (Math.max(0, spreadUntil - now) * clients) / Math.max(1, remaining)
-    // // Near the end of a window, unused requests are up for grabs.
+    // Near the end of a window, unused requests are up for grabs.
     const least = (SPREAD / limit) * clients
     dueAt = Math.min(endsAt, now + Math.max(even, least) * (0.5 + random()))
   }

@@ -82,7 +82,7 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
       last = outcome.failure
       const { error, rejection, retryAt, opensAt } = last
       const isBan = error instanceof ApiKeyBannedError
-      // // While other calls of this client succeed, a 429 is the fault of others and no failure.
+      // While other calls of this client succeed, a 429 is the fault of others and no failure.
       const isByOthers = rejection?.limits.rateLimit && limiter.admissions > admittedBefore
       if (rejection) admittedBefore = limiter.admissions
       if (!isByOthers && !isBan) failures++
@@ -129,7 +129,7 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
   function understand(answer: Answer, attempt: number, last: Failure | undefined): Failure {
     const { status, limits, arrivedAt } = answer
     const rejection = status === 429 ? answer : undefined
-    // // A server failure outlasts the reset of the limit.
+    // A server failure outlasts the reset of the limit.
     const asked = rejection ? limits : { ...limits, rateLimit: undefined }
     const requested = requestedWait(asked, arrivedAt)
     const again = rejection !== undefined && last?.rejection !== undefined

@@ -170,7 +170,7 @@ async function openReservoir(
   const { default: Bottleneck } = await import('bottleneck')
   const key = `animal-adoption-store:{${await hash(secret)}}`
   const client = await connectTo(shared)
-  // // Bottleneck loads ioredis by itself unless it is given a client.
+  // Bottleneck loads ioredis by itself unless it is given a client.
   const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   let pausedUntil = 0
@@ -204,7 +204,7 @@ async function openReservoir(
         ])
         const [left, running] = await Promise.all([limiter.currentReservoir(), limiter.running()])
         const change = Math.max(0, remaining - running) - (left ?? 0)
-        // // Within a window, responses arrive out of order, so only lower values count.
+        // Within a window, responses arrive out of order, so only lower values count.
         if (change < 0 || known !== String(reset)) await limiter.incrementReservoir(change)
         if (remaining === 0) await pauseAll({ retryAt: endsAt })
       })
@@ -223,7 +223,7 @@ async function openReservoir(
 
     close(): void {
       void limiter.stop({ dropWaitingJobs: true }).catch(ignore)
-      // // The limiter's own `disconnect` unsubscribes on a connection that is already closed.
+      // The limiter's own `disconnect` unsubscribes on a connection that is already closed.
       void connection.disconnect(false)
     },
   }

@@ -40,7 +40,7 @@ export function createUnanswered(random: (() => number) | undefined, now: () => 
 
 /** Four numbers below 2^32, unique to this process. */
 function words(random: (() => number) | undefined, now: () => number): Iterable<number> {
-  // // Pages without TLS have no `randomUUID`.
+  // Pages without TLS have no `randomUUID`.
   if (!random && globalThis.crypto) return crypto.getRandomValues(new Uint32Array(4))
   const draw = () => (random ?? Math.random)() * 2 ** 32
   return random

@@ -10,21 +10,20 @@ export interface RedisClient {
 }
 
 export interface RedisConnection {
-  /** Rejects if the first attempt to connect fails; the client goes on trying. */
+  /** Rejects if the first attempt to connect fails; the client keeps trying. */
   readonly ready: Promise<void>
   readonly client: RedisClient
-  /** Never rejects, however often it is called. */
+  /** Never rejects. May be called again. */
   close(): Promise<void>
 }
 
 export interface Access {
   readonly url: string
   readonly tls: ConnectionOptions | undefined
-  /** How long a socket may take to connect. */
   readonly connectTimeoutMs: number
 }
 
-/** A socket on which commands stay unanswered for this long, in ms, is replaced: it died silently. */
+/** Time in ms after which a socket with unanswered commands is replaced: it died silently. */
 const SILENCE = 5_000
 /** Between two attempts to connect, in ms. */
 const LONGEST_PAUSE = 1_000
@@ -33,7 +32,7 @@ const LONGEST_PAUSE = 1_000
 export async function connect(access: Access): Promise<RedisConnection> {
   const { Redis } = await loadClient()
   const server = new Redis(settingsOf(access))
-  /** Why there is no connection, which commands that fail for the lack of one do not say. */
+  /** The reason for a lost connection, which failed commands do not give. */
   let lost: unknown
   server.on('error', error => {
     lost = error
@@ -75,10 +74,10 @@ function settingsOf({ url, tls, connectTimeoutMs }: Access) {
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE,
     retryStrategy: pauseBefore,
-    // While disconnected, requests are counted in this process at once.
+    // While disconnected, this process counts requests at once.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // After a failover, the same address may lead to the new primary.
+    // After a fail-over, the same address may lead to the new primary.
     reconnectOnError: error => error.message.startsWith('READONLY'),
   } satisfies RedisOptions
 }

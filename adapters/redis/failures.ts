@@ -1,22 +1,24 @@
 import { brand } from '../../src/lib/brand.js'
 
-/** Why Redis or Valkey cannot be used: one line that names the fix, without any password. */
+/**
+ * Explains why Redis or Valkey cannot be used: one line that names the fix, without any password.
+ */
 export class RedisError extends Error {
   override readonly name = 'RedisError'
 }
 brand({ RedisError })
 
-/** Turns the failure of a command or connection into one line. */
+/** Explains the failure of a command or connection in one line. */
 export function explain(error: unknown, address: string): RedisError {
   if (error instanceof RedisError) return error
   const { message } = error as Error
   const reason = knownFailure(error)?.[1] ?? message.split('\n', 1)[0]
-  // The words of a failed command, of AUTH among others.
+  // A failed command holds its arguments, such as AUTH's password.
   delete (error as { command?: unknown }).command
   return new RedisError(`${address}: ${reason}`, { cause: error })
 }
 
-/** Whether a failure of `ready` may end without a change to the options or to the rights of the user. */
+/** The failure may end without a change to the options or the user's permissions. */
 export function isPassing({ cause }: RedisError): boolean {
   const lasting: readonly unknown[] = [
     UNTRUSTED,

@@ -24,7 +24,8 @@ import { ADDRESS, createRateLimits, type RedisRateLimitStore } from './rate-limi
 
 export const REDIS_OPTIONS = {
   /**
-   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `client`.
+   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or
+   * `client`.
    * @default none
    */
   url: optional(isString),
@@ -54,8 +55,8 @@ export const REDIS_OPTIONS = {
 export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 
 /**
- * Counts usage in Redis or Valkey, for any number of processes. The first call connects. While the server cannot
- * be used, a store counts by itself, and the connection is tried again in the background.
+ * Counts usage in Redis or Valkey, for any number of processes. The first call connects. While the
+ * server cannot be used, a store counts by itself, and the connection is retried in the background.
  *
  * @throws OptionError
  *
@@ -76,14 +77,14 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
     throw new OptionError(problem, 'Expected either `url` or `client`')
   }
   const address = url === undefined ? 'The server of `client`' : addressOf(url)
-  /** Why the first attempt failed: it says more than that there is no connection. */
+  /** The first failure, which says more than a missing connection. */
   let failure: RedisError | undefined
   const { use, methods, close } = openAtUse(open, () => new RedisError(`${address}: closed`))
   return {
     ...methods('consume', 'inspect', 'reset', 'dump', 'restore', 'ping'),
     serverOf(partition) {
       if (partition.startsWith(ADDRESS)) return ADDRESS
-      // ioredis keeps to itself which server of a cluster has a key: each key counts as one.
+      // ioredis hides which server of a cluster has a key: each key counts as one.
       return client?.nodes ? partition : ''
     },
     ready,
@@ -100,7 +101,7 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
     const tried = connection.ready.then(() => probe(connection.client, prefix))
     await inTime(connectTimeoutMs, tried).catch(async error => {
       failure = explain(error, address)
-      // The client goes on trying.
+      // The client keeps trying.
       if (isPassing(failure)) return
       await connection.close()
       throw failure

@@ -1,16 +1,13 @@
 import type { RedisClient } from './connect.js'
 import { consume } from './script.js'
 
-/** What follows the prefix in the keys of a probe. No API key has them: no id begins with `addr:`. */
+/** Follows the prefix in the keys of a probe. No API key has them: no id begins with `addr:`. */
 export const PROBES = 'addr:probe-'
 
-/** So many that every server of a small cluster has one. */
+/** Enough for every server of a small cluster to have one. */
 const KEYS = 16
 
-/**
- * Does what a request does, and cleans up: so it finds replicas, full servers and missing
- * permissions.
- */
+/** Acts like a request and cleans up, to find replicas, full servers and missing permissions. */
 export async function probe(client: RedisClient, prefix: string): Promise<void> {
   const tries = Array.from({ length: KEYS }, async (_, n) => {
     const key = `${prefix}${PROBES}${n}`

@@ -13,12 +13,9 @@ export interface RedisRateLimitStore extends RateLimitStore, AsyncDisposable {
   dump(): Promise<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Promise<void>
   serverOf(partition: string): string
-  /** Connects, and tries what a request does. @throws RedisError in one line that names the fix */
+  /** Connects and probes the server. @throws RedisError in one line that names the fix */
   ready(): Promise<void>
-  /**
-   * Resolves if every server decides within a second, as it does for requests.
-   * @throws RedisError
-   */
+  /** Resolves if every server decides within a second, as for requests. @throws RedisError */
   ping(): Promise<void>
   /** Closes the connection unless it is the host's. */
   close(): Promise<void>
@@ -59,7 +56,7 @@ export function createRateLimits(
       const stored = await Promise.all(keys.map(key => ask('GET', key)))
       const counted = keys
         .map((key, at) => [key.slice(prefix.length), stored[at]] as const)
-        // It may have expired since the scan.
+        // A key may have expired since the scan.
         .filter(([, value]) => value !== null)
         .map(([partition, value]) => [partition, readUsage(String(value))] as const)
       return [...(await addresses.dump()), ...counted]

@@ -5,11 +5,10 @@ import type { RedisClient } from './connect.js'
 
 export interface Request {
   readonly limits: Limits
-  /** ms since the epoch; undefined for the server's clock */
+  /** In ms since the epoch; undefined for the server's clock. */
   readonly now: number | undefined
 }
 
-/** What `call` takes. */
 export type Command = Parameters<RedisClient['call']>
 
 /** Runs `decide` of src/limits/windows-and-bans.ts on the server: atomic, in one round trip. */
@@ -30,7 +29,6 @@ export async function consume(
   return readDecision(String(await run(client, key, values)), limits)
 }
 
-/** Reads a value that the script has written. */
 export function readUsage(stored: string): Usage {
   const [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel] = stored
     .split(' ')
@@ -38,7 +36,7 @@ export function readUsage(stored: string): Usage {
   return { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }
 }
 
-/** The command that stores a usage with the expiry that the script would set. */
+/** Stores a usage with the expiry that the script would set. */
 export function storeCommand(key: string, usage: Usage): Command {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   const value = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')

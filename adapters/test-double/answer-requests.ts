@@ -62,10 +62,10 @@ export function createRequests(
         end(response)
         tell({ do: 'answer', id, response, fault: injectedFault(), source })
         answered?.(response)
-        // // The window is closed: judge now, as no report will trigger it.
+        // The window is closed: judge now, as no report will trigger it.
         if (isOver) judge()
         else if (clock.auto) clock.reach(retryTime(response, clock.now()))
-        // // Assigned in place, as a copy costs a tenth of a call, and nobody else has this
+        // Assigned in place, as a copy costs a tenth of a call, and nobody else has this
         // response.
         const about = Object.assign(response.about ?? {}, { journal: n })
         return Object.assign(response, { about })

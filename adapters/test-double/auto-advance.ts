@@ -39,7 +39,7 @@ export async function runOn<T>(
       await turns.pass(clock.next() !== undefined, () => isQuiet)
       const next = clock.next()
       if (next === undefined || isDone || !isQuiet || isBusy()) continue
-      // // Another run must not advance the clock before the waits that end now have had their
+      // Another run must not advance the clock before the waits that end now have had their
       // effect.
       for (const notice of activity) notice()
       clock.reach(next)

@@ -81,7 +81,7 @@ export const DOUBLE_OPTIONS = {
         'an absolute http or https URL, without user name, query and fragment',
         isBaseUrl,
       ),
-      // // The URL may hold a password.
+      // The URL may hold a password.
       secret: true,
     },
     `http://adoption-store.test${BASE_PATH}`,
@@ -158,7 +158,7 @@ function read(given: TestDoubleOptions) {
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const storeOptions = readStoreOptions({
     basePath: pathname.replace(/\/$/, ''),
-    // // Each state has its own.
+    // Each state has its own.
     storage: memoryStorage(),
     ...rest,
   })

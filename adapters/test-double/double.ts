@@ -219,7 +219,7 @@ export function createDouble(
   const isWaiting = () => clock.delays() + (realTime?.delays() ?? 0) > 0
   const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting, callSites)
   const servers = createServers(() => double.handler, connect, events)
-  // // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its
+  // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its
   // own.
   const { snapshot, restore } = snapshotsOf(current)
   const { report, assertPolite } = reportsOf(state, verdict)
@@ -382,10 +382,10 @@ function reportsOf(
 /** Reads the whole body, which the journal compares even if the headers get the request refused. */
 function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
   const { store } = state
-  // // The host's app reads the body itself.
+  // The host's app reads the body itself.
   const isPassedOn = request.passesOn && !store.identify(request).request.head?.route
   const own = isPassedOn ? { ...request, body: undefined } : withBodyRead(request)
-  // // A request ends in the state that it began in, however long its body takes to arrive.
+  // A request ends in the state that it began in, however long its body takes to arrive.
   return chain(own, state.handle)
 }
 

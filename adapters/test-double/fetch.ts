@@ -32,7 +32,7 @@ export function createFetch(
 
   return {
     async fetch(input: FetchInput, given?: RequestInit): Promise<Response> {
-      // // Captured before anything is awaited.
+      // Captured before anything is awaited.
       const stack = hasStacks ? captureStack() : undefined
       const init = given ?? undefined
       const connection = connect()
@@ -44,7 +44,7 @@ export function createFetch(
       if (!url.startsWith(`${origin}/`)) {
         throw new TypeError(`This fetch reaches ${baseUrl} only, got ${url}`)
       }
-      // // Not the request's own signal, whose listener costs more than the call.
+      // Not the request's own signal, whose listener costs more than the call.
       const { signal = (input as Partial<Request>).signal } = init ?? {}
       signal?.throwIfAborted()
       const handle = begin()
@@ -59,7 +59,7 @@ export function createFetch(
           stack,
         })
         const answering = abortable(signal, exchange)
-        // // Most calls wait for nothing, and keeping the process alive has a cost.
+        // Most calls wait for nothing, and keeping the process alive has a cost.
         const answer: LosableAnswer = await (isWaiting() ? keep(answering) : answering)
         if (!answer.lose) return complete(answer, signal, url, keep)
         return at(url, await answer.lose(() => hang(signal)))
@@ -113,7 +113,7 @@ interface Outgoing {
 /** Avoids a `Request`, which costs more than the store's answer, where it makes no difference. */
 function isSimple(input: unknown, init: RequestInit | undefined): input is string | URL {
   if (typeof input !== 'string' && !(input instanceof URL)) return false
-  // // Includes inherited names, as `init` may be a `Request`.
+  // Includes inherited names, as `init` may be a `Request`.
   for (const name in init) if (!SIMPLE.includes(name)) return false
   const { method = 'GET', body, signal } = init ?? {}
   const isText = body === undefined || (typeof body === 'string' && method === 'POST')
@@ -172,7 +172,7 @@ const PLAIN_VALUE = /^[!-~](?:[ -~]*[!-~])?$/
 function requestOf(input: FetchInput, init: RequestInit | undefined, baseUrl: string): Outgoing {
   const request = platformRequest(input, init, baseUrl)
   const { method, url, headers } = request
-  // // Some browsers lack `request.body`.
+  // Some browsers lack `request.body`.
   const hasNone = method === 'GET' || method === 'HEAD'
   const body = async () => new Uint8Array(await request.arrayBuffer())
   return { method, url, headers: Object.fromEntries(headers), body: hasNone ? undefined : body }

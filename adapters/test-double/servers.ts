@@ -44,7 +44,7 @@ export function createServers(
       const { listen }: Partial<typeof import('../http/index.js')> = await import(
         '../http/index.js'
       )
-      // // In a browser bundle, the server is left out.
+      // In a browser bundle, the server is left out.
       if (!listen) {
         throw new OptionError(
           { option: 'listen', expected: 'called in Node' },
@@ -57,7 +57,7 @@ export function createServers(
       )
       const close = async () => {
         servers.delete(closable)
-        // // Nobody may be left to advance the clock, also for requests that are still arriving.
+        // Nobody may be left to advance the clock, also for requests that are still arriving.
         endDelays()
         activity.add(endDelaysSoon)
         await server.close()

@@ -54,7 +54,7 @@ const usage = z.object({
   banLevel: count,
 })
 
-// // Faults are checked where they are armed.
+// Faults are checked where they are armed.
 const snapshotSchema = z.object({
   pets: z.readonly(z.array(petSchema)),
   nextId: z.int().check(z.minimum(1)),

@@ -98,12 +98,12 @@ export function createState(
   const storage = memoryStorage({ pets, nextId, idempotencyKeys })
   const rateLimitStore = memoryRateLimitStore()
   rateLimitStore.restore(usage)
-  // // A copy with one shape: it has all of these names already.
+  // A copy with one shape: it has all of these names already.
   const store = openStore({ ...options.store, apiKeys, storage, rateLimitStore, clock: now })
   const keyIds = () => apiKeys.list().map(({ id }) => id)
   const isWorld = options.track.world !== null
   const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
-  // // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
+  // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { capacity, characters, origin, tokens } = options.journal
   const journal = createRecorder(
     {

@@ -13,7 +13,7 @@ function defineTextResponse() {
           },
         })
       }
-      // // Some versions of Node lack `bytes`.
+      // Some versions of Node lack `bytes`.
       for (const name of ['arrayBuffer', 'blob', 'formData', 'bytes'] as ReadOnce[]) {
         if (!(name in Response.prototype)) continue
         Object.defineProperty(TextResponse.prototype, name, {

@@ -2,13 +2,13 @@ import { inTime } from '../kit/time-limit.js'
 import { explain, IndexedDbError, isFromBrowser } from './failures.js'
 import { type Database, factory, type Mode, type ObjectStore, resultOf } from './platform.js'
 
-/** A database. Its methods reject with an IndexedDbError. */
+/** Its methods reject with an IndexedDbError. */
 export interface Connection {
   /**
-   * Runs a task in a transaction, in turn with those of other pages and workers: all of its changes
-   * are stored, or none. The task may wait for nothing but its own requests.
+   * Runs a task in a transaction, in turn with other pages and workers: all of its changes are
+   * stored, or none. The task may wait only for its own requests.
    *
-   * @param ms another time limit than that of the connection
+   * @param ms replaces the time limit of the connection
    */
   run<T>(
     mode: Mode,
@@ -25,7 +25,6 @@ export type StoreName = keyof typeof STORES
 
 const VERSION = 1
 
-/** Each with its indexes. */
 const STORES = {
   /** The next id, and a random identity of the database. */
   ids: { indexes: {} },
@@ -34,7 +33,7 @@ const STORES = {
     indexes: { petId: 'petId', expiresAt: 'expiresAt' },
   },
   pets: { keyPath: 'id', indexes: { status: ['status', 'id'] } },
-  /** The usage of each partition, under its name. */
+  /** By partition. */
   usage: { indexes: {} },
 } as const
 
@@ -46,15 +45,14 @@ const LOCKED =
   'is locked by another page or worker, which did not finish in time; close that one, or try again'
 
 /**
- * Opens a database at the first call, and creates it if it is missing. If the browser closes it, the next call
- * opens it again, and rejects if it was deleted meanwhile.
+ * Opens a database at the first call, and creates it if it is missing. If the browser closes it,
+ * the next call opens it again, and rejects if it was deleted meanwhile.
  *
- * @param timeoutMs how long a call waits until it is open, and then for its transaction
+ * @param timeoutMs limits the wait for opening, and then for the transaction
  */
 export function connect(name: string, timeoutMs: number): Connection {
   const calls = new Set<Promise<unknown>>()
   let opening: Promise<Database> | undefined
-  /** The identity of the database that was opened first. */
   let known: string | undefined
   let isClosed = false
 
@@ -104,7 +102,7 @@ export function connect(name: string, timeoutMs: number): Connection {
       try {
         transaction.abort()
       } catch {
-        // It has ended already.
+        // The transaction has ended already.
       }
       throw transaction.error ?? error
     }
@@ -121,7 +119,7 @@ export function connect(name: string, timeoutMs: number): Connection {
     return inTime(timeoutMs, opening, () => new IndexedDbError(name, BLOCKED))
   }
 
-  /** The transactions in progress still end. */
+  /** Transactions in progress still end. */
   function disconnect(): void {
     opening?.then(
       database => database.close(),
@@ -131,7 +129,10 @@ export function connect(name: string, timeoutMs: number): Connection {
   }
 }
 
-/** @param known the identity that it must have, so that it is no later database of that name; undefined for any */
+/**
+ * @param known the expected identity, to refuse a later database of that name; undefined accepts
+ * any
+ */
 async function open(
   name: string,
   known: string | undefined,

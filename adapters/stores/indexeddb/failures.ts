@@ -12,14 +12,14 @@ export class IndexedDbError extends Error {
 }
 brand({ IndexedDbError })
 
-/** Turns what the browser throws into one line with the fix. */
+/** Explains an error of the browser in one line with the fix. */
 export function explain(error: unknown, database: string): unknown {
   if (!isFromBrowser(error)) return error
   const reason = REASONS[error.name] ?? `cannot be used: ${error.message || error.name}`
   return new IndexedDbError(database, reason, { cause: error })
 }
 
-/** Whether IndexedDB itself has failed. */
+/** IndexedDB itself has failed. */
 export function isFromBrowser(error: unknown): error is Error {
   return error instanceof DOMException
 }

@@ -11,7 +11,7 @@ import { createRateLimits, type IndexedDbRateLimitStore } from './rate-limits.js
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
 export const INDEXEDDB_OPTIONS = {
-  /** How long an operation waits for other pages and workers, in ms. @default 2_500 */
+  /** Longest wait of an operation for other pages and workers, in ms. @default 2_500 */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
 /**
@@ -23,9 +23,9 @@ export const INDEXEDDB_OPTIONS = {
 export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
 
 /**
- * Stores pets in a database of the browser, for any number of pages and workers of one origin. The first call
- * opens it, and creates it if it is missing. While it cannot be used, calls reject with an `IndexedDbError`: one
- * line that names the fix.
+ * Stores pets in a database of the browser, for any number of pages and workers of one origin. The
+ * first call opens it, and creates it if it is missing. While it cannot be used, calls reject with
+ * an `IndexedDbError`: one line that names the fix.
  *
  * @throws OptionError
  *
@@ -43,8 +43,8 @@ export function indexedDbStorage(name: string, options?: IndexedDbOptions): Inde
 }
 
 /**
- * Counts usage in a database of the browser, which may be the one of the animals, so that a reload is no
- * fresh minute. The first call opens it. While it cannot be used, a store counts by itself.
+ * Counts usage in a database of the browser, so that a reload does not reset it; the animals may be
+ * in the same one. The first call opens it. While it cannot be used, a store counts by itself.
  *
  * @throws OptionError
  *

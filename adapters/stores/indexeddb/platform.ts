@@ -1,6 +1,6 @@
 /**
- * The part of IndexedDB that is used here. TypeScript has its types only together with those of the whole
- * DOM, where a forgotten `name` or `status` is a global and no mistake.
+ * The subset of IndexedDB in use. TypeScript has these types only in the DOM library, with which a
+ * forgotten `name` or `status` would be a valid global.
  */
 export interface Factory {
   open(name: string, version: number): OpenRequest
@@ -38,14 +38,14 @@ export type Key = number | string | readonly (number | string)[]
 export interface Transaction {
   readonly error: unknown
   objectStore(name: string): ObjectStore
-  /** Ends it now, and not once nothing was asked for a turn. */
+  /** Commits now, instead of after a turn without requests. */
   commit(): void
   abort(): void
   oncomplete: (() => void) | null
   onabort: (() => void) | null
 }
 
-/** Reads by primary key or, of an index, by the key of that. */
+/** Reads by primary key or, for an index, by its key. */
 export interface Source<T> {
   get(key: Key): Request<T | undefined>
   getAll(range?: Range, limit?: number): Request<T[]>

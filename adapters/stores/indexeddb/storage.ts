@@ -97,7 +97,7 @@ export function createStorage(
       stores.ids.put(nextId, 'next')
       return true
     }
-    // A ms for each animal, on top of the wait for others.
+    // Allows 1 ms per animal, besides the wait for others.
     return run('readwrite', ['ids', 'keys', 'pets'], write, timeoutMs + pets.length)
   }
 }
@@ -111,7 +111,6 @@ async function readNextId(ids: Stores['ids']): Promise<number> {
   return (await resultOf(ids.get('next'))) ?? 1
 }
 
-/** What a key in use stored. */
 async function findOnce(
   { keys, pets }: Stores,
   { once, now }: Keyed,
@@ -122,7 +121,7 @@ async function findOnce(
   return { pet, fingerprint: used.fingerprint, replayed: true }
 }
 
-/** Drops at most two expired keys, so that no insert waits for many, and more go than come. */
+/** Drops at most two expired keys: no insert waits for many, and more are dropped than added. */
 async function useKey({ keys }: Stores, used: UsedKey, now: number): Promise<void> {
   const expired = await resultOf(keys.index('expiresAt').getAllKeys(keyRange.upperBound(now), 2))
   for (const key of expired) keys.delete(key)

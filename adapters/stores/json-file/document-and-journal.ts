@@ -6,15 +6,14 @@ import type { Journal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** A document that was read, an empty journal, and the lock over both. */
 export interface FileParts {
   readonly path: string
-  /** Its data is the one index of all pets that are acknowledged. */
+  /** The one index of all acknowledged pets. */
   readonly document: Low<PetIndex>
   readonly content: DocumentFile
   readonly journal: Journal
   readonly lock: Lock
-  /** Receives what fails in the background. */
+  /** Receives errors in the background. */
   readonly report: (error: JsonFileError) => void
 }
 
@@ -25,11 +24,12 @@ export interface FileParts {
 export interface Files {
   /** @throws JsonFileError while nothing can be stored, because a file or the lock is gone */
   refuseUnusable(): void
-  /** Resolves when the lines are durable. */
+  /** Resolves once the lines are durable. */
   append(lines: string): Promise<void>
-  /** Compacts if the journal has outgrown the document, or a share of it when idle. Never rejects. */
+  /**
+   * Compacts if the journal has outgrown the document, or a share of it when idle. Never rejects.
+   */
   compact(when: 'busy' | 'idle'): Promise<void>
-  /** Replaces all that is stored. */
   replace(index: PetIndex): Promise<void>
   /** Compacts, if it can, and frees the files. */
   close(): Promise<void>
@@ -37,7 +37,7 @@ export interface Files {
 
 export function createFiles(parts: FileParts): Files {
   const { path, document, content, journal, lock, report } = parts
-  /** What has to be done before the next change, because a call failed half way. */
+  /** To be done before the next change, because a call failed halfway. */
   let repair: (() => Promise<void>) | undefined
   let retryAt = 0
 
@@ -70,7 +70,7 @@ export function createFiles(parts: FileParts): Files {
     async replace(index) {
       await settle()
       refuseUnusable()
-      // The journal goes first: its document is the one that is replaced.
+      // Compact first, because the journal belongs to the replaced document.
       if (journal.length > 0) await compactAll()
       await write(() => content.write(index))
       document.data = index
@@ -103,7 +103,7 @@ export function createFiles(parts: FileParts): Files {
     await change(journal.remove, journal.remove)
   }
 
-  /** A document that was replaced by a call that failed is written again, without its journal. */
+  /** After a failed replacement, the document is written again without its journal. */
   async function write(save: () => Promise<void>): Promise<void> {
     const before = content.id
     const isCompacting = journal.length > 0
@@ -114,7 +114,7 @@ export function createFiles(parts: FileParts): Files {
     })
   }
 
-  /** @param undo what has to be done if the task fails */
+  /** @param undo repairs the files if the task fails */
   async function change(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
     try {
       await task()
@@ -131,7 +131,7 @@ export function createFiles(parts: FileParts): Files {
   }
 }
 
-/** In bytes. A document below it is written in a few milliseconds. */
+/** In bytes. A smaller document is written in a few milliseconds. */
 const SMALL_DOCUMENT = 1_048_576
-/** Of the document. A smaller journal is not worth writing a large document again. */
+/** Share of the document. A smaller journal is not worth writing a large document again. */
 const IDLE_SHARE = 1 / 8

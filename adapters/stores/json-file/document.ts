@@ -12,27 +12,27 @@ import type { Lock } from './lock.js'
 import { parseDocument } from './parse-document.js'
 
 /**
- * How lowdb reads and writes the document: its data is the index of all pets, and the file has a
- * line per pet. A write replaces the file, or rejects; then `id` tells which of both is there.
+ * The adapter of lowdb: its data is the index of all pets, and the file has a line per pet. A write
+ * replaces the file, or rejects; then `id` tells whether the old or the new file is there.
  */
 export interface DocumentFile extends Adapter<PetIndex> {
-  /** The CRC-32 of the file, which a journal repeats; undefined while there is no file. */
+  /** The CRC-32 of the file, which a journal repeats; undefined without a file. */
   readonly id: string | undefined
-  /** Whether the file that was read has a journal, without which animals are missing. */
+  /** The file that was read has a journal, without which animals are missing. */
   readonly hasJournal: boolean
   /** In bytes. */
   readonly length: number
   /**
-   * The same as `write` for a document that has a journal.
+   * Writes a document that has a journal.
    *
-   * @param begin makes an empty journal durable for the document with this id, before that is there
+   * @param begin makes an empty journal durable for the document with this id, before the rename
    */
   writeWithJournal(index: PetIndex, begin: (id: string) => Promise<void>): Promise<void>
-  /** Whether the path still has the file that was last read or written, unchanged. */
+  /** The path still has the file that was last read or written, unchanged. */
   isInPlace(): boolean
 }
 
-/** @param report receives that a document does not match its own checksum */
+/** @param report receives checksum mismatches */
 export function documentFile(
   disk: Disk,
   path: string,
@@ -56,7 +56,7 @@ export function documentFile(
     isInPlace() {
       return isSame(found(), known)
     },
-    /** @throws JsonFileError when the content is not a document */
+    /** @throws JsonFileError unless the content is a document */
     async read() {
       const stats = await ifPresent(disk.stat(path, { bigint: true }))
       if (!stats) return null
@@ -111,7 +111,7 @@ function parse(path: string, bytes: Buffer) {
   }
 }
 
-/** Whether it has no checksum, or its own. */
+/** Accepts a document without a checksum, too. */
 function isIntact(bytes: Buffer): boolean {
   const [end, sum] = END.exec(bytes.subarray(-40).toString('latin1')) ?? []
   return end === undefined || sum === digits(crc32(bytes.subarray(0, -end.length)))
@@ -124,7 +124,7 @@ const CHANGED =
   'to keep an edit, remove its `crc32`'
 
 /**
- * A document with its checksum, in pieces, so that other tasks get a turn.
+ * Yields a document with its checksum, in pieces, so that other tasks get a turn.
  *
  * @param end receives the checksum of all bytes
  */
@@ -152,7 +152,7 @@ function* sealed(
   }
 }
 
-/** In characters. Serializing them takes well below a millisecond. */
+/** In characters, which are serialized in well below a millisecond. */
 const PIECE = 65_536
 
 function* textsOf(index: PetIndex): Generator<string> {

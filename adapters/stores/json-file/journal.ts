@@ -5,21 +5,21 @@ import { ifPresent, isSameFile, keepOwner, syncFolder } from '../kit/durable-fil
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** Batches that the document lacks, after one without lines that says whose journal it is. */
+/** Batches that the document lacks, after an empty batch that names the document. */
 export interface Journal {
-  /** How much is durable, in bytes; 0 while there is no file. */
+  /** Durable bytes; 0 without a file. */
   readonly length: number
-  /** Creates the file for a document. When it rejects, `remove` is due. */
+  /** Creates the file for a document. After a rejection, call `remove`. */
   begin(documentId: string): Promise<void>
-  /** Resolves when the lines are durable. When it rejects, `undo` is due. */
+  /** Resolves once the lines are durable. After a rejection, call `undo`. */
   append(lines: string, documentId: string): Promise<void>
-  /** Whether a restart would find all batches at the path. */
+  /** A restart would find all batches at the path. */
   isInPlace(): boolean
-  /** Removes what a failed `append` may have left. */
+  /** Removes the remains of a failed `append`. */
   undo(): Promise<void>
   /** Removes the file for good, if it is ours. */
   remove(): Promise<void>
-  /** Closes the file and leaves it where it is. */
+  /** Closes the file and leaves it in place. */
   close(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   let file: number | undefined
   let opened: FileStats | undefined
   let length = 0
-  /** Whether what may be at the path is ours to remove. */
+  /** A file at the path is ours to remove. */
   let isOurs = false
 
   return {
@@ -102,7 +102,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   }
 }
 
-/** By a rename into the folder of the lock, which fails without the lock. @throws JsonFileError */
+/** Renames it into the folder of the lock, which fails without the lock. @throws JsonFileError */
 export async function removeJournal(disk: Disk, path: string, lock: Lock): Promise<void> {
   lock.check()
   const removed = join(lock.folder, 'removed')
@@ -113,8 +113,8 @@ export async function removeJournal(disk: Disk, path: string, lock: Lock): Promi
 }
 
 /**
- * A batch is a header line with the checksum and the length of the rest, then that rest. The header is
- * padded with spaces to a fixed length, so that it can be read without searching for its end.
+ * A batch is a header line with the checksum and the length of the rest, then that rest. Spaces pad
+ * the header to a fixed length, so that it can be read without searching for its end.
  */
 function encodeBatch(text: string, documentId: string): Buffer {
   const lines = Buffer.from(text)

@@ -5,19 +5,19 @@ import { ifPresent } from '../kit/durable-files.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {
-  /** A folder that only the holder uses: its path ends when another process takes the lock. */
+  /** A folder for the holder only: its path ends when another process takes the lock. */
   readonly folder: string
   /**
-   * @throws JsonFileError when the lock is lost, as to a process in another container, which cannot see
-   * this one
+   * @throws JsonFileError when the lock is lost, such as to a process in another container, which
+   * cannot see this one
    */
   check(): void
   release(): Promise<void>
 }
 
 /**
- * A lock is a folder with one folder inside, whose name is its owner. It appears by a rename, and is taken
- * over by whoever removes the folder of a dead owner, so exactly one of several processes gets it.
+ * Locks by a folder that contains one folder, named after its owner. The lock appears by a rename,
+ * and goes to whoever removes the folder of a dead owner, so exactly one process gets it.
  *
  * @throws JsonFileError naming the process that holds the lock
  */
@@ -49,7 +49,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     }
   }
 
-  /** Without renaming a folder: overlayfs answers EXDEV for one that is in an image. */
+  /** Avoids renaming a folder, because overlayfs answers EXDEV for one that is in an image. */
   async function takeOver(owners: readonly string[]): Promise<boolean> {
     for (const owner of owners) await refuseAlive(owner)
     try {
@@ -94,7 +94,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       await remove(folder)
       await disk.rmdir(lock)
     } catch {
-      // Either the lock is not ours to remove, or the disk failed: then the next opening takes it over.
+      // Either the lock is lost, or the disk failed: then the next opening takes it over.
       UNRELEASED.add(own)
     }
   }
@@ -103,11 +103,11 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
 /** Owners of this process that could not remove their locks. */
 const UNRELEASED = new Set<string>()
 const ROUNDS = 100
-/** Process, its start, and a random part. */
+/** Process id, its start, and a random part. */
 const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
-/** What systems answer to a rename onto a folder that is not empty. */
+/** Errors of a rename onto a folder that is not empty. */
 const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
-/** What they answer when another process has taken the lock over, or uses it still. */
+/** Errors when another process has taken the lock over, or still uses it. */
 const FASTER = new Set<string | undefined>(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 
 /** Pids are reused, in containers right away; the start time distinguishes their processes. */

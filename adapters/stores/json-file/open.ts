@@ -31,8 +31,8 @@ export const JSON_FILE_OPTIONS = {
    */
   whenIdle: withDefault(typed<WhenIdle>(isFunction), afterASecond),
   /**
-   * Receives what fails in the background: a compaction, which is retried; a wrong checksum of the document; an
-   * unfinished write that was dropped.
+   * Receives errors in the background: a failed compaction, which is retried; a wrong checksum of
+   * the document; an unfinished write that was dropped.
    * @default a process warning
    */
   onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>
@@ -51,12 +51,12 @@ export const JSON_FILE_OPTIONS = {
 export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
 
 /**
- * Pets in a JSON document that people can read and edit, at a cost per insert that does not grow
- * with it. An insert is synced to a journal beside the document before it resolves. A compaction
- * writes the document with the pets of the journal: after a quiet period, when the journal has
- * outgrown the document, and on `close`. Reads are answered from memory. The first call opens the file, and
- * creates a missing one; calls reject with a `JsonFileError` while another process uses it, or if it is not such
- * a document.
+ * Stores pets in a JSON document that people can read and edit, at a cost per insert that does not
+ * grow with it. An insert is synced to a journal beside the document before it resolves. A
+ * compaction writes the document with the pets of the journal: after a quiet period, when the
+ * journal has outgrown the document, and on `close`. Reads are answered from memory. The first call
+ * opens the file, and creates a missing one; calls reject with a `JsonFileError` while another
+ * process uses it, or if it is not such a document.
  *
  * @throws OptionError
  *
@@ -92,12 +92,12 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
   return durableStorage(openAtUse(open, () => new JsonFileError(path, 'is closed')))
 }
 
-/** What `check` and `copy` read. */
+/** The content for `check` and `copy`. */
 export interface JsonFileContent {
   readonly snapshot: PetSnapshot
-  /** What is damaged, in a line each. */
+  /** Damage, in a line each. */
   readonly problems: readonly string[]
-  /** What a crash has left, in a line each. */
+  /** Remains of a crash, in a line each. */
   readonly notes: readonly string[]
 }
 
@@ -120,7 +120,7 @@ export async function readJsonFile(path: string, disk = NODE_DISK): Promise<Json
 
 async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFileError) => void) {
   const content = documentFile(disk, path, lock, report)
-  // All state is lowdb's data: one index, read and written by our own adapter.
+  // All state is lowdb's data: one index, read and written by our adapter.
   const document = new Low<PetIndex>(content, createPetIndex())
   await document.read()
   const left = await readJournal(disk, journalOf(path), path, content, document.data)
@@ -128,7 +128,7 @@ async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFi
 }
 
 /**
- * Takes the lock of a file for what `use` makes of it.
+ * Takes the lock of a file for the result of `use`.
  *
  * @param use receives its real path; if it throws, the lock is released
  * @throws JsonFileError
@@ -157,7 +157,7 @@ async function locked<T>(
   }
 }
 
-/** A name for a file that is mounted by itself can be made nowhere (link(2), EXDEV), so it cannot be replaced. */
+/** A bind-mounted file cannot be hard-linked (link(2), EXDEV), nor replaced by rename. */
 async function refuseMounted(
   disk: Disk,
   path: string,

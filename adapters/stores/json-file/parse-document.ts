@@ -4,14 +4,14 @@ import { type Pet, petSchema } from '../../../src/pets/schema.js'
 import { usedKeySchema } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 
-/** All animals of a document, or all but those of the journal that it had when it was written. */
+/** All animals of a document, except those still in the journal when it was written. */
 export interface ParsedDocument extends PetSnapshot {
   readonly journal?: true | undefined
 }
 
 /**
  * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
- * save would lose them, and so is a name that an object has twice with different values.
+ * save would lose them, and so is a duplicate name with different values in one object.
  *
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
@@ -53,7 +53,7 @@ function checkIds(text: string, pets: readonly Pet[], nextId = Number.POSITIVE_I
 }
 
 function nameOf(text: string, position: number): string {
-  // Every pet has one such field, and no string contains it: there the quotes are escaped.
+  // Every pet has one `"id":`, which no string contains, because quotes are escaped there.
   const start = [...text.matchAll(/"id"\s*:/g)][position]?.index ?? 0
   return `\`pets[${position}]\` (line ${text.slice(0, start).split('\n').length})`
 }

@@ -11,7 +11,6 @@ import { checksumOf, HEADER, HEADER_LENGTH } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { storedKeySchema, storedPetSchema } from './parse-document.js'
 
-/** What the last process has left. */
 export interface Left {
   readonly hasJournal: boolean
   /** Reports that the journal ends in an unfinished write, which was never acknowledged. */
@@ -19,8 +18,8 @@ export interface Left {
 }
 
 /**
- * Adds the animals of a journal to those of its document. A journal whose animals the document has
- * already, as after a crash at the end of a compaction, adds nothing.
+ * Adds the animals of a journal to its document, unless the document has them already, as after a
+ * crash at the end of a compaction.
  *
  * @throws JsonFileError for a journal that is damaged, or was not written for this document
  */
@@ -75,20 +74,18 @@ function has(index: PetIndex, pet: Pet): boolean {
 
 /** Animals that were inserted together. */
 interface Batch {
-  /** The document that they were added to. */
   readonly documentId: string
-  /** The number of its header in the file, from 1 on. */
+  /** The number of its header line in the file, from 1 on. */
   readonly line: number
   readonly entries: readonly Entry[]
 }
 
-/** An animal, with the key that created it if it has one. */
 interface Entry {
   readonly pet: Pet
   used?: UsedKey
 }
 
-/** @throws JsonFileError naming the line that is damaged */
+/** @throws JsonFileError naming the damaged line */
 function batchesOf(path: string, bytes: Buffer) {
   const batches: Batch[] = []
   let line = 1
@@ -98,8 +95,8 @@ function batchesOf(path: string, bytes: Buffer) {
     if (!entries || !isIntact) {
       const end = bytes.subarray(position)
       const isLast = !lines || end.length === HEADER_LENGTH + lines.length
-      // A power cut may leave any part of the last batch, but no other animals in place of it. The first one
-      // was durable before the document had a journal.
+      // A power cut may leave any part of the last batch, but never other animals in its place.
+      // The first batch was durable before the document had a journal.
       if (isLast && !entries && !isIntact && position > 0 && !isFollowed(end)) {
         return { batches, unfinished: end.length }
       }
@@ -112,7 +109,7 @@ function batchesOf(path: string, bytes: Buffer) {
   return { batches, unfinished: 0 }
 }
 
-/** Without `lines` where no header begins, or the file ends before its lines do. */
+/** Omits `lines` where no header begins, or the file ends too early. */
 function batchAt(bytes: Buffer, position: number) {
   const begin = position + HEADER_LENGTH
   const header = HEADER.exec(bytes.subarray(position, begin).toString('latin1')) ?? []
@@ -123,7 +120,7 @@ function batchAt(bytes: Buffer, position: number) {
   return { documentId, lines, isIntact: lines !== undefined && checksumOf(lines) === checksum }
 }
 
-/** Whether the header of another batch follows, which was written after this one was durable. */
+/** A following header proves that this batch was durable when it was written. */
 function isFollowed(end: Buffer): boolean {
   // In an animal, these quotes are escaped.
   return end.includes(',"document":"', HEADER_LENGTH)

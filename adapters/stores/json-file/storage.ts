@@ -9,8 +9,9 @@ import { keyToJson } from './document.js'
 import { createFiles, type FileParts } from './document-and-journal.js'
 
 /**
- * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the complete
- * document and no other file; when it rejects, the journal stays and the next opening reads it.
+ * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the
+ * complete document and no other file; when it rejects, the journal stays and the next opening
+ * reads it.
  */
 export interface JsonFileStorage extends DurableStorage {}
 
@@ -64,10 +65,13 @@ export function createStorage(parts: StorageParts): OpenedStorage {
     return turn
   }
 
-  /** Writes a batch, and makes it visible once it is durable. An insert whose key is in use inserts nothing. */
+  /**
+   * Writes a batch, and makes it visible once it is durable. An insert whose key is in use inserts
+   * nothing.
+   */
   async function commit(inserts: readonly Insert[]): Promise<readonly InsertedOnce[]> {
     const index = document.data
-    // Decided once: while keys are added, others expire, and what was not written may not be stored.
+    // Decided once, because keys expire meanwhile, and only written pets may be stored.
     const known = inserts.map(({ once, now }) => once && index.findOnce(once, now))
     const fresh = inserts.filter((_, at) => !known[at])
     if (fresh.length === 0) return known as InsertedOnce[]
@@ -90,7 +94,10 @@ export function createStorage(parts: StorageParts): OpenedStorage {
   }
 }
 
-/** In characters: bounds the time that serializing a batch blocks the process, and its text. */
+/**
+ * In characters. Limits how long serializing a batch blocks the process, and the length of its
+ * text.
+ */
 const LIMITS = {
   name: 'json-file.insert',
   items: Number.POSITIVE_INFINITY,

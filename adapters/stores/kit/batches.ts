@@ -5,12 +5,12 @@ import type { IsGone } from '../../../src/ports.js'
 /** Groups items: while one batch is in progress, new items form the next one. */
 export interface Batches<Item, Answer> {
   /**
-   * Whether the next item is to be run at once instead of being added: its caller seems to be the only
-   * one, and a turn of the event loop costs a tenth of a synchronous insert. Items that follow each other
-   * without a microtask in between share a batch nevertheless.
+   * Allows the next item to run at once instead of being added: its caller seems to be the only
+   * one, and a turn of the event loop costs a tenth of a synchronous insert. Items without a
+   * microtask between them share a batch nevertheless.
    */
   mayGoFirst(): boolean
-  /** @param isGone drops the item if it is true when the batch of the item is formed */
+  /** @param isGone drops the item if it returns true when the batch is formed */
   add(item: Item, isGone?: IsGone): Promise<Answer>
   /** Resolves when no item is left. */
   idle(): Promise<void>
@@ -18,7 +18,7 @@ export interface Batches<Item, Answer> {
 
 export interface BatchLimits<Item> {
   readonly items: number
-  /** The total size of a batch; a single item may exceed it. */
+  /** Maximum total size of a batch; a single item may exceed it. */
   readonly size: number
   readonly sizeOf: (item: Item) => number
   /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
@@ -27,24 +27,22 @@ export interface BatchLimits<Item> {
   readonly queue?: QueueLimits
 }
 
-/** How long and how many items may wait. */
 export interface QueueLimits {
-  /** From arrival on. An item that is not in a batch by then never will be. */
+  /** From arrival until the item is in a batch; a later item never will be. */
   readonly timeoutMs: number
   readonly items: number
-  /** What an item is rejected with when its time is over. */
+  /** Returns the error of an item that waited too long. */
   readonly late: () => Error
-  /** What an item is rejected with when too many wait. */
+  /** Returns the error of an item when too many wait. */
   readonly full: () => Error
 }
 
-/** A batch has ended. */
 export interface BatchMessage {
   readonly name: string
   readonly items: number
-  /** How many items were left to wait for the next batch when this one began. */
+  /** Items still queued when this batch began. */
   readonly left: number
-  /** How long its oldest item had waited, and how long the batch took, in ms. */
+  /** Wait of the oldest item, and duration of the batch, in ms. */
   readonly waitMs: number
   readonly ms: number
 }
@@ -56,14 +54,14 @@ export interface Waiting<Item, Answer> {
   readonly item: Item
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
-  /** When it arrived, in ms of `performance.now`; 0 while nobody asks. */
+  /** Time of arrival, in ms of `performance.now`; 0 while nothing measures it. */
   readonly since: number
   readonly isGone: IsGone | undefined
-  /** It was rejected, because its time was over or its caller had gone. */
+  /** The item was rejected, because it was late or its caller had gone. */
   isDropped: boolean
 }
 
-/** @param run settles every item; if it throws or rejects, those left are rejected with its error */
+/** @param run settles every item; if it throws or rejects, the rest are rejected with its error */
 export function createBatches<Item, Answer>(
   run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
   limits: BatchLimits<Item>,
@@ -72,17 +70,17 @@ export function createBatches<Item, Answer>(
   let waiting: Waiting<Item, Answer>[] = []
   let sent: readonly Waiting<Item, Answer>[] = []
   let working: Promise<void> | undefined
-  /** How many items may go first between two turns of the event loop, and how many of them are left. */
+  /** Items that may go first between two turns of the event loop, and the rest of them. */
   let trust = 0
   let first = 0
-  /** Whether a microtask has passed since an item went first. */
+  /** A microtask has passed since an item went first. */
   let isNextRow = true
   let timer: NodeJS.Timeout | undefined
 
   return {
     mayGoFirst() {
       if (first === 0 || !isNextRow || working) return false
-      // Somebody measures what waits.
+      // Waits are measured.
       if (BATCHES.hasSubscribers) return false
       first--
       isNextRow = false
@@ -94,7 +92,7 @@ export function createBatches<Item, Answer>(
         if (queue && waiting.length >= queue.items) throw queue.full()
         const since = queue || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
-        // The batch in progress may hang, with no item left that its timer would fire for.
+        // The batch in progress may hang, with no item left to fire its timer.
         if (queue && sent.length > 0) timer ??= setTimeout(rejectLate, queue.timeoutMs, queue)
         working ??= work()
       }),
@@ -133,14 +131,14 @@ export function createBatches<Item, Answer>(
     timeoutMs,
     late,
   }: Pick<QueueLimits, 'timeoutMs' | 'late'>): Promise<void> {
-    // If this process was busy, an answer may lie there unread: two turns of the loop read it.
+    // If this process was busy, an answer may be unread: two turns of the loop read it.
     await new Promise(setImmediate)
     await new Promise(setImmediate)
     const end = performance.now() - timeoutMs
     const isLate = ({ since }: Waiting<Item, Answer>) => since <= end
     for (const one of [...sent, ...waiting].filter(isLate)) drop(one, late())
     waiting = waiting.filter(one => !isLate(one))
-    // Those of the batch in progress that are not late yet, then those that wait: oldest first.
+    // Oldest item that is not late: running batch first, then the queue.
     const next = [...sent, ...waiting].find(one => !isLate(one))
     // Meanwhile `work` may have ended, and the next item started a timer.
     clearTimeout(timer)
@@ -182,12 +180,12 @@ export function createBatches<Item, Answer>(
 const MICROTASK = Promise.resolve()
 
 /**
- * Trust doubles with each turn of the event loop in which a lone caller was the only one, and ends when it
- * was not: a request that arrives apart from the others costs them two commits.
+ * Trust doubles with each turn of the event loop with a lone caller, and ends with any other: a
+ * request that arrives apart from the others costs them two commits.
  */
 const MOST_TRUST = 64
 
-/** Those of a batch that somebody still waits for. Drops those whose callers have gone. */
+/** Returns the items of a batch whose callers still wait, and drops the others. */
 export function stillWaited<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],
 ): readonly Waiting<Item, Answer>[] {

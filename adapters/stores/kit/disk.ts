@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 /** Every file system call of a storage, so that a test can make each of them fail. */
 export interface Disk {
-  /** Of the process that makes the calls. */
+  /** The calling process. */
   readonly pid: number
   open(path: string, flags: string, mode?: number): Promise<number>
   write(
@@ -13,7 +13,7 @@ export interface Disk {
     length: number,
     position: number,
   ): Promise<{ bytesWritten: number }>
-  /** To the page cache, which is faster than a thread. */
+  /** Writes to the page cache, which is faster than a thread. */
   writeSync(
     file: number,
     bytes: Uint8Array,

@@ -3,16 +3,15 @@ import { basename, dirname, join } from 'node:path'
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { Disk, FileStats } from './disk.js'
 
-/** The calls that finding a file needs. */
 export type FileCalls = Pick<Disk, 'stat' | 'lstat' | 'access' | 'realpath'>
 
-/** Makes the error of a reason such as 'is a folder; name a file in it'. */
+/** Makes the error for a reason such as 'is a folder; name a file in it'. */
 type Refuse = (reason: string, options?: ErrorOptions) => Error
 
 /**
- * The real path of a file that may not exist yet, so that all its names share what lies beside it.
+ * Resolves a path that may not exist yet, so that all names of a file share its neighbors.
  *
- * @throws what `refuse` makes when there can be no such file
+ * @throws the error of `refuse` when there can be no such file
  */
 export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse): Promise<string> {
   const real = await ifPresent(disk.realpath(path)).catch(cause => {
@@ -31,10 +30,10 @@ export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse):
 }
 
 /**
- * The real path of a file that has a journal beside it.
+ * Resolves a file that has a journal beside it.
  *
  * @param end of the journal's name
- * @throws what `refuse` makes when there can be no such file, or a link hides the journal
+ * @throws the error of `refuse` when there can be no such file, or a link hides the journal
  */
 export async function storePathOf(
   disk: FileCalls,
@@ -49,7 +48,7 @@ export async function storePathOf(
   throw refuse(`is a link to ${real}, but ${path}${end} is beside the link; ${fix}`)
 }
 
-/** @throws what `refuse` makes when an existing file cannot be read, written and replaced */
+/** @throws the error of `refuse` when an existing file cannot be read, written and replaced */
 export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refuse): Promise<void> {
   const stats = await ifPresent(disk.stat(real, { bigint: true }))
   if (!stats) return
@@ -65,13 +64,13 @@ export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refu
   })
 }
 
-/** What is wrong with a path that stat answers with ELOOP. */
+/** The reason for ELOOP of stat. */
 export const LOOP = 'is in a loop of symbolic links; remove the link'
 export const MOUNTED = 'is mounted by itself and cannot be replaced; mount its folder instead'
-/** The reason why a file is not used: what is written to it would be gone with this process. */
+/** The reason to stop using a file: further writes would be lost with this process. */
 export const MOVED = 'was moved, removed or replaced while open; put it back, or restart'
 
-/** What tells files of one machine apart, as `stat` gives it. */
+/** Identifies a file of the machine, as `stat` reports it. */
 export interface FileId {
   readonly dev: number | bigint
   readonly ino: number | bigint
@@ -81,7 +80,7 @@ export function isSameFile(found: FileId | undefined, known: FileId): boolean {
   return found?.ino === known.ino && found.dev === known.dev
 }
 
-/** The answer, or undefined when there is no such file. */
+/** Resolves to undefined when there is no such file. */
 export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
   return call.catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -89,23 +88,22 @@ export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** How to replace a file. */
 export interface Replacement {
   /** The path of the new file until it is complete, in the same file system. */
   readonly temporary: string
   /** `wx` refuses a temporary file that exists, which makes it a lock. @default 'w' */
   readonly flags?: 'w' | 'wx'
-  /** The mode of a file that replaces none. @default 0o666, less the umask */
+  /** The mode of a new file. @default 0o666, less the umask */
   readonly mode?: number
-  /** Is asked once the temporary file exists. */
+  /** Called once the temporary file exists. */
   readonly content: () => Awaitable<Iterable<string | Uint8Array>>
   /** If it rejects, the file stays as it is. */
   readonly beforeRename?: () => Promise<void>
 }
 
 /**
- * Replaces a file in one step, so that readers and a crash find the old content or the new one. The new
- * file is synced, and has the owner and mode of the old one; its name is durable after `syncFolder`.
+ * Replaces a file in one step, so that readers and a crash find the old content or the new one. The
+ * new file is synced, and keeps the owner and mode; its name is durable after `syncFolder`.
  *
  * @returns the new file; a call that rejects has changed nothing
  */
@@ -119,7 +117,7 @@ export async function replaceFile(
     const written = await write(disk, file, path, content).finally(() => disk.close(file))
     await beforeRename?.()
     await disk.rename(temporary, path).catch(error => {
-      // A call that fails may have done its work.
+      // A failed call may have done its work.
       const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
       if (!isSameFile(found, written)) throw error
     })
@@ -150,10 +148,7 @@ async function write(
   return disk.fstat(file, { bigint: true })
 }
 
-/**
- * Gives a new file the mode and owner of another, if that exists. Only root can give a file away; for any
- * other process the file stays its own.
- */
+/** Copies mode and owner of an existing file to a new one. Only root can give a file away. */
 export async function keepOwner(disk: Disk, file: number, path: string): Promise<void> {
   const like = await ifPresent(disk.stat(path, { bigint: true }))
   if (!like) return

@@ -13,24 +13,24 @@ import { readContent, readNewPet, readOnce } from './parse-stored.js'
 import type { PetStream, RestoreOptions } from './pet-stream.js'
 
 /**
- * A storage that outlives its process, and opens at its first call. Its methods reject invalid fields, which a
- * JavaScript caller may pass.
+ * A storage that outlives its process, and opens at its first call. Its methods reject invalid
+ * fields, which a JavaScript caller may pass.
  */
 export interface DurableStorage extends PetStorage, AsyncDisposable {
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
-  /** Restores all of it if the storage was never used; resolves with whether it did. */
+  /** Restores the content if the storage was never used; resolves with whether it did. */
   seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   ready(): Promise<void>
   /** Rejects while inserts would. */
   ping(): Promise<void>
-  /** Finishes the calls in progress and frees what the storage uses. May be called again. */
+  /** Finishes the calls in progress and frees resources. May be called again. */
   close(): Promise<void>
 }
 
-/** A storage that is open. What it receives is a valid copy. */
+/** An open storage, which receives valid copies. */
 export interface OpenedStorage {
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>

@@ -4,7 +4,6 @@ import type { InsertedOnce } from '../../../src/ports.js'
 import { stillWaited, type Waiting } from './batches.js'
 import { createUsedKeys } from './used-keys.js'
 
-/** An insert, with or without a key. */
 export interface Insert {
   readonly pet: NewPet
   readonly once?: Once
@@ -16,22 +15,21 @@ export interface KeyedInsert extends Insert {
   readonly once: Once
 }
 
-/** A batch of them, by what to do with each. */
+/** The inserts of a batch by treatment. */
 interface Groups<I> {
   readonly first: Waiting<I, InsertedOnce>[]
-  /** Those that get the answer of the one at a position in `first`. */
+  /** Inserts that get the answer of the insert at a position in `first`. */
   readonly repeated: { readonly at: number; readonly resolve: (answer: InsertedOnce) => void }[]
-  /** Those that come when the key of an earlier one is over. */
+  /** Inserts after the key of an earlier one has expired. */
   readonly late: Waiting<I, InsertedOnce>[]
 }
 
 /**
- * A `run` of batches for a storage that cannot take one key twice in a batch: an insert that repeats
- * an earlier one of its batch gets the same answer, as a replay. If the key of the earlier one is over by then,
- * it is inserted by a second call.
+ * Wraps the `run` of a storage that cannot take one key twice in a batch: a repeated insert gets
+ * the same answer, as a replay, or is inserted by a second call if the earlier key has expired.
  *
- * @param insert answers inserts of different keys, in order: those that somebody still waits for when it asks
- * for them first, which may be none
+ * @param insert answers inserts of different keys, in order; it asks first which of them, if any,
+ * somebody still waits for
  */
 export function onceEach<I extends Insert>(
   insert: (inserts: () => readonly I[]) => Promise<readonly InsertedOnce[]>,
@@ -67,5 +65,5 @@ function group<I extends Insert>(batch: readonly Waiting<I, InsertedOnce>[]): Gr
   return groups
 }
 
-/** In a batch, no key is over. */
+/** Within a batch, no key expires. */
 const NEVER = Number.NEGATIVE_INFINITY

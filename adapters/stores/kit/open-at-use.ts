@@ -1,10 +1,12 @@
-/** Something that opens at its first use, so that it can be made where nothing may be opened yet. */
+/**
+ * Something that opens at its first use, so that it can be created where nothing may be opened yet.
+ */
 export interface OpensAtUse<Opened> {
-  /** Runs a task with what is open, at once if possible. Uses that come while it opens share one opening. */
+  /** Runs a task with the opened value, at once if possible. Uses during the opening share it. */
   use<Result>(task: (opened: Opened) => Result): Result | Promise<Awaited<Result>>
-  /** Some of its methods, which open it first. */
+  /** Picks methods that open it first. */
   methods<Name extends keyof Opened>(...names: Name[]): Pick<Opened, Name>
-  /** Opens it now, unless it is open. Rejects with why it cannot be opened; the next use tries again. */
+  /** Opens it now, unless it is open. After a rejection, the next use tries again. */
   ready(): Promise<void>
   /** Waits for an opening in progress. Later uses reject. May be called again. */
   close(): Promise<void>

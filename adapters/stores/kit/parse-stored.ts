@@ -7,28 +7,26 @@ import { checkShape, createPetIndex } from './pet-index.js'
 import { isStream, type Parts, type PetStream, streamOf } from './pet-stream.js'
 
 /**
- * A copy of what a JavaScript caller passes to a storage: a pet that cannot be read again must not be
- * written, and would fail the batch it shares.
- *
- * @throws TypeError naming the field
+ * Copies input of a JavaScript caller: a pet that cannot be read again must not be written, and
+ * would fail its whole batch. @throws TypeError naming the field
  */
 export function readNewPet(pet: NewPet): NewPet {
   return read(newPetSchema, pet, 'The pet')
 }
 
-/** The same for an idempotency key. @throws TypeError naming the field */
+/** Copies an idempotency key. @throws TypeError naming the field */
 export function readOnce(once: Once | UsedKey): Once {
   return read(onceSchema, once, 'The idempotency key')
 }
 
-/** The same for everything a storage holds, by ascending id. @throws TypeError, RangeError */
+/** Copies a whole snapshot, by ascending id. @throws TypeError, RangeError */
 export function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
   for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
   const pets = snapshot.pets.map(pet => toPet(pet.id, readNewPet(pet)))
   return createPetIndex({ ...snapshot, pets }).dump()
 }
 
-/** The same in parts, which are checked as they are read. @throws TypeError, RangeError */
+/** Checks content while it is read in parts. @throws TypeError, RangeError */
 export function readContent(content: PetSnapshot | PetStream): PetStream {
   checkShape(content)
   if (!isStream(content)) return streamOf(readSnapshot(content))

@@ -13,14 +13,13 @@ export interface PetIndex {
    * @throws RangeError
    */
   insert(pet: NewPet, id?: number): Pet
-  /** What a key in use stored. */
   findOnce(once: Once, now: number): InsertedOnce | undefined
   /** Inserts a pet with its key, which must not be in use. */
   insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
-  /** Notes which pet a key stored. Ignored if that pet is missing. */
+  /** Records the pet of a key. Ignored if that pet is missing. */
   use(used: UsedKey): void
   find(id: number): Pet | undefined
-  /** A frozen array of frozen pets. A first page stays the same array until it changes. */
+  /** Returns a frozen array of frozen pets. A first page stays the same array until it changes. */
   list(filter: PetFilter): readonly Pet[]
   dump(): PetSnapshot
 }
@@ -145,7 +144,7 @@ function createShelf(pets: Pet[]): Shelf {
   }
 }
 
-/** The position of the first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
+/** Finds the first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
 function positionAfter(pets: readonly Pet[], id: number): number {
   const guess = Math.min(id, pets.length)
   if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess
@@ -159,7 +158,7 @@ function positionAfter(pets: readonly Pet[], id: number): number {
   return low
 }
 
-/** @throws TypeError for what a JavaScript caller may take for the content of a storage, such as an array of pets */
+/** @throws TypeError for other shapes, such as an array of pets */
 export function checkShape(content: { readonly pets: unknown }): void {
   if (typeof content?.pets === 'object' && content.pets !== null) return
   throw new TypeError('Expected all that a storage holds: { pets: [{ id, … }], nextId }')

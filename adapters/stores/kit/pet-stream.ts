@@ -5,11 +5,11 @@ import type { PetSnapshot } from '../../../src/ports.js'
 /** The content of a storage at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {
   readonly nextId: number
-  /** How many pets there are. */
+  /** Number of pets. */
   readonly count: number
   /** By ascending id. Read once, and before the keys. */
   readonly pets: Parts<Pet>
-  /** Those of each scope in the order in which they were used. */
+  /** Per scope, in order of first use. */
   readonly idempotencyKeys: Parts<UsedKey>
 }
 
@@ -30,13 +30,11 @@ export interface RestoreOptions {
   readonly onProgress?: ((read: number) => void) | undefined
 }
 
-/** What can be read in parts. */
 export interface Streamable {
   /** The content can be read until the promise that `read` returns has ended. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
 }
 
-/** The parts of a snapshot. */
 export function streamOf({ pets, nextId, idempotencyKeys = [] }: PetSnapshot): PetStream {
   return {
     nextId,
@@ -50,7 +48,7 @@ export function isStream(content: PetSnapshot | PetStream): content is PetStream
   return Symbol.asyncIterator in content.pets
 }
 
-/** All of a stream, in memory. */
+/** Reads a whole stream into memory. */
 export async function snapshotOf(
   stream: PetStream,
   { onProgress }: RestoreOptions = {},
@@ -68,5 +66,5 @@ async function* partsOf<T>(all: readonly T[]): Parts<T> {
   for (let start = 0; start < all.length; start += PART) yield all.slice(start, start + PART)
 }
 
-/** How many pets or keys to read at a time. */
+/** Number of pets or keys to read at a time. */
 export const PART = 500

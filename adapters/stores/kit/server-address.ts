@@ -1,11 +1,11 @@
 import { OptionError } from '../../../src/lib/check-options.js'
 
-/** Anything that would end a password early must be percent-encoded in it. */
+/** Characters that would end a password early must be percent-encoded. */
 const PARTS =
   /^([a-z]+:\/\/)(?:(?:[^@/?#%]|%[0-9a-f]{2})*@)?([^@/?#]*(?:\/[^@/?#]*)?)(?:\?[^@#]*)?$/i
 
 /**
- * The URL of a server without user, password and parameters, for messages.
+ * Returns the URL of a server without user, password and parameters, for messages.
  *
  * @param schemes such as `redis:`
  * @throws OptionError without the URL in it: it may hold a password

@@ -4,13 +4,15 @@ import type { Once, PetSnapshot, PetStorage } from '../../../src/ports.js'
 
 /** Creates the storages to test. */
 export interface StorageFactory {
-  /** A new, empty storage that shares nothing with any other. */
+  /** Creates an empty storage that shares nothing with any other. */
   create(): Promise<PetStorage> | PetStorage
-  /** The same pets after a restart. Left out by a storage that does not outlive its process. */
+  /**
+   * Opens the same pets after a restart. Omitted by a storage that does not outlive its process.
+   */
   reopen?(storage: PetStorage): Promise<PetStorage>
-  /** Kinds of names that the storage cannot keep. It must reject them, which the suite checks. */
+  /** Kinds of names that the storage cannot keep. The suite checks that it rejects them. */
   readonly cannotKeep?: readonly NameKind[]
-  /** Whether the storage has `insertOnce`. */
+  /** The storage has `insertOnce`. */
   readonly idempotency?: boolean
 }
 
@@ -49,7 +51,7 @@ export function storageSuite(test: Test, factory: StorageFactory): void {
   }
 }
 
-/** A failure begins with the rule that it breaks, for runners that print nothing else. */
+/** Begins a failure with the broken rule, for runners that print nothing else. */
 async function named(name: string, run: () => Promise<void>): Promise<void> {
   try {
     await run()
@@ -547,7 +549,7 @@ function tamper(change: () => void): void {
   } catch {}
 }
 
-/** @param because why; follows "to be rejected" */
+/** @param because the reason, following "to be rejected" */
 async function rejects(
   call: () => Promise<unknown>,
   what = 'the call',
@@ -561,7 +563,7 @@ async function rejects(
   throw new Error(`Expected ${what} to be rejected${because} got resolved`)
 }
 
-/** Says what to do when a storage has no text for a name. */
+/** Adds advice for a storage that has no text for a name. */
 async function hinted(name: string, run: () => Promise<void>): Promise<void> {
   try {
     await run()
@@ -589,7 +591,7 @@ function cut(text: string, longest = 500): string {
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
-/** Every difference shows: a bigint from a number, a missing field, a lone surrogate, -0. */
+/** Shows every difference: a bigint from a number, a missing field, a lone surrogate, -0. */
 function show(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
   if (Object.is(value, -0)) return '-0'

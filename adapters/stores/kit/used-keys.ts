@@ -1,11 +1,10 @@
 import type { Once, UsedKey } from '../../../src/ports.js'
 
-/** Idempotency keys in memory. */
 export interface UsedKeys {
-  /** What is known of a key that is in use. */
+  /** Finds a key that is in use. */
   find(once: Pick<Once, 'scope' | 'idempotencyKey'>, now: number): Use | undefined
   add(used: UsedKey, now: number): void
-  /** Those of each scope in the order in which they were used. */
+  /** Per scope, in order of first use. */
   list(): Iterable<UsedKey>
   size(): number
 }
@@ -13,8 +12,8 @@ export interface UsedKeys {
 export type Use = Omit<UsedKey, 'scope' | 'idempotencyKey'>
 
 /**
- * Keeps keys in memory until they expire. There is no timer: expired keys are dropped while others
- * are added, so no more than those of one lifetime are kept, plus `SWEEP_EVERY`.
+ * Keeps keys in memory until they expire. There is no timer: added keys drop expired ones, so at
+ * most the keys of one lifetime are kept, plus `SWEEP_EVERY`.
  */
 export function createUsedKeys(): UsedKeys {
   const scopes = new Map<string, Map<string, Use>>()
@@ -54,5 +53,5 @@ export function createUsedKeys(): UsedKeys {
   }
 }
 
-/** Not at every key: a Map steps over what was deleted in front, which takes time. */
+/** Not at every key, because a Map slowly steps over deleted entries in front. */
 const SWEEP_EVERY = 1_000

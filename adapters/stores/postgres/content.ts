@@ -7,7 +7,7 @@ import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS } from './statements.js'
 
 /**
- * All that a storage holds. Every call is one transaction, and large ones take their time.
+ * Reads and writes the whole content, in one long transaction per call.
  *
  * @param schema quoted
  */
@@ -29,7 +29,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
           idempotencyKeys: rowsOf(run, keys, fromKeyRow),
         })
       }),
-    /** @param isFit receives the next id, and decides; its answer is returned */
+    /** @param isFit decides by the next id; its answer is returned */
     replace: (
       stream: PetStream,
       { onProgress }: RestoreOptions,
@@ -92,7 +92,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
   }
 }
 
-/** The rows of a statement in parts, within a transaction. */
+/** Yields the rows of a statement in parts, within a transaction. */
 async function* rowsOf<T>(run: Run, text: string, read: (row: Row) => T) {
   const cursor = `rows_${randomUUID().replaceAll('-', '')}`
   await run(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`)

@@ -1,6 +1,6 @@
 import { brand } from '../../../src/lib/brand.js'
 
-/** Why PostgreSQL cannot be used: one line that names the fix, without any password. */
+/** Explains why PostgreSQL cannot be used: one line that names the fix, without any password. */
 export class PostgresError extends Error {
   override readonly name = 'PostgresError'
 }
@@ -17,12 +17,12 @@ const PASSING = ['08', '40', '53', '55', '57']
 /** Transient as well: after a fail-over the address soon leads to the new primary. */
 const READ_ONLY = '25006'
 
-/** A replica, or a database whose transactions are read-only. */
+/** The server is a replica, or the transactions of the database are read-only. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown }).code === READ_ONLY
 }
 
-/** Whether the server received the statement and will always refuse it. */
+/** The server received the statement and will always refuse it. */
 export function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   // Connection errors have no code, or one of Node's such as EPIPE.
@@ -30,12 +30,12 @@ export function isRefused(error: unknown): boolean {
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
-/** Whether a unique index refused a row. */
+/** A unique index refused a row. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }
 
-/** Turns a failure to open a storage into one line. */
+/** Explains a failure to open a storage in one line. */
 export function explain(error: unknown, address: string): PostgresError {
   const { code = '', message } = error as { code?: string; message: string }
   if (error instanceof PostgresError && !code) return error

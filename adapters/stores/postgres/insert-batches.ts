@@ -50,7 +50,7 @@ export function createInserts(
   async function insertBatch(batch: readonly Waiting<PetRow, number>[]): Promise<void> {
     const number = ++lastBatch
     let fixed: readonly Waiting<PetRow, number>[] | undefined
-    // Fixed when there is a connection: from then on the batch may be stored, and is sent again as it was.
+    // Fixed once connected: from then on the batch may be stored, and is resent unchanged.
     const left = () => (fixed ??= stillWaited(batch))
     const values = () => {
       const rows = left().map(({ item }) => item)
@@ -96,7 +96,7 @@ export function createInserts(
   }
 }
 
-/** Of one batch, so that other processes get their turn. */
+/** Per batch, so that other processes get their turn. */
 const LIMITS = { items: 500, size: 1_048_576 }
-/** How often to send a batch whose keys another process uses at the same time. */
+/** Attempts to send a batch whose keys another process uses at the same time. */
 const ATTEMPTS = 5

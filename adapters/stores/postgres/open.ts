@@ -43,14 +43,15 @@ export const POSTGRES_OPTIONS = {
   /** The maximum number of connections; with `url` only. @default 8 */
   connections: withDefault(isCount, 8),
   /**
-   * Lifetime of a connection, in ms, as the next one may lead elsewhere after a fail-over; with `url` only.
+   * Lifetime of a connection, in ms, because after a fail-over a new one leads elsewhere; with
+   * `url` only.
    * @default 300_000
    */
   // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
   connectionLifetimeMs: withDefault(isTimeout, 300_000),
   /**
    * TLS as `pg` takes it: true, or options of `tls.connect` such as `ca`; with `url` only.
-   * @default what `sslmode` in the URL says, else no TLS
+   * @default `sslmode` in the URL, else no TLS
    */
   ssl: optional(
     typed<boolean | ConnectionOptions>({
@@ -73,8 +74,8 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
 
 /**
  * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
- * The first call connects, and creates or migrates the schema. While the database cannot be used, calls reject
- * with a `PostgresError`: one line that names the fix.
+ * The first call connects, and creates or migrates the schema. While the database cannot be used,
+ * calls reject with a `PostgresError`: one line that names the fix.
  *
  * @throws OptionError
  *
@@ -174,9 +175,9 @@ interface Identified {
 }
 
 /**
- * Makes the server give up first, and plan each prepared statement once: all of them are made for generic
- * plans, and planning costs as much as the rows of a page. Not behind a pooler, where the settings would
- * leak to others.
+ * Makes the server time out first, and prepares statements for generic plans, because planning
+ * costs as much as the rows of a page. Not behind a pooler, where the settings would leak to
+ * others.
  */
 async function configure(
   client: Pick<PostgresClient, 'query'> & Identified,
@@ -188,7 +189,7 @@ async function configure(
 }
 
 /**
- * Resolves with whether the connection is direct, so that prepared statements persist.
+ * Resolves to true if the connection is direct, so that prepared statements persist.
  *
  * @throws PostgresError when the database is unsuitable
  */

@@ -8,7 +8,7 @@ export interface PostgresQuery {
   readonly values?: unknown[]
   /** Names a prepared statement. */
   readonly name?: string
-  /** The time limit, in ms, after which `pg` drops the connection. */
+  /** Time limit in ms, after which `pg` drops the connection. */
   readonly query_timeout?: number
 }
 
@@ -39,7 +39,7 @@ export interface Statement {
   readonly name?: string
 }
 
-/** Values that are asked for when there is a connection; undefined if nothing is to be sent any more. */
+/** Returns the values once there is a connection; undefined sends nothing. */
 export type LateValues = () => unknown[] | undefined
 
 /** Runs a statement within a transaction. */
@@ -48,11 +48,10 @@ export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 /** A pool whose calls all end in bounded time. */
 export interface Database {
   /**
-   * Retries while the server is unavailable, so the statement must be idempotent, and late values must be
-   * the same each time. No rows if nothing was sent.
+   * Retries while the server is unavailable, so the statement must be idempotent, and late values
+   * must stay the same. Resolves to no rows if nothing was sent.
    */
   query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]>
-  /** A single attempt. */
   queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
   /** Commits when the task resolves, rolls back when it rejects. */
   transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
@@ -73,7 +72,7 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
         try {
           return await send(statement, values, end)
         } catch (error) {
-          // What the server said before tells more than that the last attempt had too little time.
+          // The earlier error of the server says more than the timeout of the last attempt.
           if (reason === undefined || !(error instanceof PostgresError)) reason = error
           if (isRefused(error) || performance.now() + wait > end) throw reason
           await pause(wait)
@@ -84,7 +83,7 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       withClient(pool, timeoutMs, async client => {
         const run: Run = async (text, values = []) =>
           (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows
-        // Whatever the database has by default: several processes may migrate at a time.
+        // Independent of the database's default: several processes may migrate at a time.
         await run('BEGIN ISOLATION LEVEL READ COMMITTED')
         await run(`SET LOCAL statement_timeout = ${LONGEST_TRANSACTION}`)
         const result = await task(run)
@@ -93,7 +92,7 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       }),
   }
 
-  /** @param end when the time is over, in ms of `performance.now` */
+  /** @param end of the time limit, in ms of `performance.now` */
   function send(
     statement: Statement,
     given: unknown[] | LateValues,

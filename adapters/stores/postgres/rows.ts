@@ -16,7 +16,6 @@ export function toRow({ name, categoryId, status }: NewPet): PetRow {
   return { name: JSON.stringify(name), category_id: String(categoryId), status: status ?? null }
 }
 
-/** Names, categories and statuses. */
 export function columnsOf(rows: readonly PetRow[]) {
   return [
     rows.map(row => row.name),
@@ -25,7 +24,7 @@ export function columnsOf(rows: readonly PetRow[]) {
   ] as const
 }
 
-/** A name of a create as statement parameters: JSON strings, which hold every character. */
+/** A key as statement parameters: JSON strings, which hold every character. */
 export function toKey({ scope, idempotencyKey }: Pick<Once, 'scope' | 'idempotencyKey'>) {
   return { scope: JSON.stringify(scope), key: JSON.stringify(idempotencyKey) }
 }

@@ -76,7 +76,7 @@ export async function migrate(
   })
 }
 
-/** 0 if the schema does not exist. */
+/** Returns 0 if the schema does not exist. */
 async function versionOf(run: Run, schema: string): Promise<number> {
   // Not to_regclass: it reads a cache that may predate the lock.
   const tables = await run(

@@ -23,7 +23,7 @@ export function createStatements(schema: string, prepare: boolean) {
   return {
     insertBatch: statement(insertBatch(schema)),
     insertOnce: statement(insertOnce(schema)),
-    /** $1 scopes, $2 keys, $3 times: deletes those of them that are expired or have lost their pet. */
+    /** $1 scopes, $2 keys, $3 times: deletes the keys that have expired or lost their pet. */
     forget: statement(`DELETE FROM ${schema}.pet_keys AS k
       USING unnest($1::text[], $2::text[], $3::float8[]) AS given (scope, key, now)
       WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
@@ -32,7 +32,7 @@ export function createStatements(schema: string, prepare: boolean) {
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = $1::bigint`),
     /** $1 list after this id, $2 limit. */
     list: { all: list(''), ...listsByStatus },
-    /** $1 writer. Commits, as an insert does, and returns the timeline that it committed on. */
+    /** $1 writer. Commits, as an insert does, and returns the timeline of the commit. */
     ping: {
       text: `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
         ON CONFLICT (writer) DO UPDATE SET seen = now()

@@ -12,26 +12,26 @@ import { fromRow } from './rows.js'
 import type { Statements } from './statements.js'
 
 /**
- * `ping` resolves if a write commits, and so if an insert would: not on a read-only server, not while a
- * synchronous standby is away, and not on a primary that another has replaced. `close` leaves a pool of
- * the host open.
+ * `ping` resolves if a write commits, as an insert would: not on a read-only server, not while a
+ * synchronous standby is away, and not on a primary that another has replaced. `close` leaves a
+ * pool of the host open.
  */
 export interface PostgresStorage extends DurableStorage, Streamable {
   count(): Promise<number>
-  /** The connections of the pool at this moment. */
+  /** Current connections of the pool. */
   connections(): Connections
 }
 
 export interface Connections {
   readonly open: number
   readonly idle: number
-  /** Calls that wait for one. */
+  /** Calls that wait for a connection. */
   readonly waiting: number
 }
 
 export interface StorageParts {
   readonly database: Database
-  /** How long a call may take, from its arrival on. */
+  /** Time limit per call, from its arrival on. */
   readonly timeoutMs: number
   /** Quoted. */
   readonly schema: string
@@ -92,10 +92,10 @@ function createPing(database: Database, { ping }: Statements, writer: string) {
   }
 }
 
-/** How many calls may wait for each kind of statement: about a second of work. */
+/** Calls that may wait for each kind of statement: about a second of work. */
 const QUEUE = 10_000
 
-/** Of one batch of lists, in rows, so that no list waits long for those before it. */
+/** Rows per batch of lists, so that no list waits long for those before it. */
 const LISTS = {
   name: 'postgres.list',
   items: 64,

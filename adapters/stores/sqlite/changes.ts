@@ -11,9 +11,12 @@ export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>,
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
 }
 
-/** Changes of one kind. Those that wait at the same time are applied together. */
+/** Changes of one kind. Changes that wait at the same time are applied together. */
 export interface Changes<Change, Answer> {
-  /** Rejects if the lock did not become free within the time limit from the arrival of this change on. */
+  /**
+   * Rejects if the lock did not become free within the time limit from the arrival of this change
+   * on.
+   */
   make(change: Change, isGone?: IsGone): Awaitable<Answer>
   /** Waits for the changes in progress, then closes the connection. */
   close(): Promise<void>
@@ -46,5 +49,4 @@ export function createChanges<Change, Answer>(
   }
 }
 
-/** How many changes may wait. */
 const QUEUE = 10_000

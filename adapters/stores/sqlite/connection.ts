@@ -7,7 +7,8 @@ import { locate, type Watch, watch } from './locate.js'
 import { prepareTables } from './schema.js'
 
 /**
- * One open file. Its methods throw a SqliteError, also after `close` and once another file is at the path.
+ * One open file. Its methods throw a SqliteError, also after `close` and once another file is at
+ * the path.
  */
 export interface Connection {
   readonly path: string
@@ -21,23 +22,23 @@ export interface Connection {
   /** Runs a task at once; undefined while another process holds the lock. */
   attempt<T>(task: () => T): T | undefined
   /**
-   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp` returns
-   * true, by default after the time limit.
+   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp`
+   * returns true, by default after the time limit.
    */
   run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T>
-  /** A part of a task that sees one state of the file. */
+  /** Reads one state of the file, as part of a task. */
   reading<T>(part: () => T): T
-  /** A part of a task that holds the lock: all of it is stored, or nothing. */
+  /** Writes all or nothing while it holds the lock, as part of a task. */
   writing<T>(part: () => T): T
   /**
-   * The same for a part that takes its time: it needs a connection of its own.
+   * Runs a long part, which needs its own connection.
    *
    * @param mayBegin throws if the wait for the lock is to end
    */
   during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
   /** From now on, commits survive a power cut. */
   sync(): void
-  /** Throws if the file cannot be used. Other methods look at the file every 100 ms at most. */
+  /** Throws if the file cannot be used. Other methods check the file every 100 ms at most. */
   look(): void
   close(): void
 }
@@ -46,16 +47,17 @@ export type TransactionKind = 'reading' | 'writing'
 
 export interface ConnectionOptions {
   readonly timeoutMs: number
-  /** Whether a commit is synced, so that it survives a power cut too. */
+  /** Syncs each commit, so that it survives a power cut too. */
   readonly synced: boolean
-  /** Whether an empty file becomes a database. @default true */
+  /** Turns an empty file into a database. @default true */
   readonly create?: boolean
 }
 
 /**
- * Opens a file for what `use` makes of the connection.
+ * Opens a file for the result of `use`.
  *
- * @param use may be called again while another process holds the lock; if it throws, the file is closed
+ * @param use may be called again while another process holds the lock; if it throws, the file is
+ * closed
  * @throws SqliteError in one line, for a file that cannot be used
  */
 export async function connect<T>(
@@ -73,7 +75,7 @@ export async function connect<T>(
       database ??= open(real)
       const own = database
       files ??= watch(path, real, () => isWhole(own, open(real)))
-      // While this waited, the WAL may have become that of another file.
+      // Meanwhile, the WAL may have been replaced by another file's.
       files.look(true)
       prepareFile(database, path, options)
       files.note()
@@ -105,12 +107,12 @@ function prepareFile(
     PRAGMA trusted_schema = OFF`)
 }
 
-/** The most memory for pages of the file. */
+/** Maximum memory for pages of the file. */
 const CACHE_KIB = 16_384
-/** The length in bytes that the WAL keeps when it starts over. */
+/** The length in bytes to which a WAL is cut when it starts over. */
 const LONGEST_WAL = 64 * 1_048_576
 
-/** Whether the last animal that a connection knows can be read anew. */
+/** The last animal that a connection knows can be read anew. */
 function isWhole(own: Database, anew: Database): boolean {
   const lastIn = (database: Database) =>
     database.prepare('SELECT max(id) AS id FROM pets').get()?.['id'] ?? 0
@@ -187,7 +189,7 @@ function createConnection(
     }
   }
 
-  /** @param now looks at the file even if that was done a moment ago */
+  /** @param now checks the file even if that was done a moment ago */
   function use<T>(task: () => T, now: boolean): T {
     if (isClosed) throw new SqliteError(path, 'is closed')
     const hasLooked = files.look(now)
@@ -242,7 +244,7 @@ async function untilFree<T>(task: () => T, giveUp: () => boolean, first?: unknow
   }
 }
 
-/** In ms. Short, because a process that inserts all the time frees the lock for moments only. */
+/** In ms. Short, because a process that inserts all the time frees the lock only for moments. */
 const LONGEST_WAIT = 5
 
 function deadline(timeoutMs: number): () => boolean {

@@ -9,7 +9,7 @@ import { createStatements } from './statements.js'
 
 export type Content = ReturnType<typeof createContent>
 
-/** All that a storage holds. Every method is a part of a transaction. */
+/** Reads and writes the whole content. Every method is part of a transaction. */
 export function createContent(connection: Connection) {
   const statements = createStatements(connection)
   const keys = createKeys(connection)
@@ -60,7 +60,7 @@ export function createContent(connection: Connection) {
   }
 }
 
-/** Who reads the parts would take an error for one of a file that it writes. */
+/** Names the file, because a reader of the parts may write another one. */
 async function* explained<T>(parts: Iterable<T>, { path }: Connection) {
   try {
     yield* parts
@@ -69,12 +69,11 @@ async function* explained<T>(parts: Iterable<T>, { path }: Connection) {
   }
 }
 
-/** Opens another connection to the same file. */
 export type ConnectAgain = <T>(use: (connection: Connection) => T) => Promise<T>
 
 /**
- * Reads or writes everything in one transaction that takes its time, over another connection than the
- * storage, which can go on meanwhile.
+ * Reads or writes everything in one long transaction, over another connection than the storage,
+ * which stays usable.
  */
 export async function transfer<T>(
   { look }: Connection,

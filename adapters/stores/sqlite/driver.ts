@@ -1,6 +1,9 @@
 import { SqliteError } from './failures.js'
 
-/** The part of `node:sqlite` that is used here; Node 20 has no types of it. Every call blocks until it is done. */
+/**
+ * The subset of `node:sqlite` in use, of which Node 20 has no types. Every call blocks until it is
+ * done.
+ */
 export interface Database {
   exec(sql: string): unknown
   prepare(sql: string): Statement

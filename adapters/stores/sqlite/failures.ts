@@ -12,7 +12,7 @@ export class SqliteError extends Error {
 }
 brand({ SqliteError })
 
-/** Turns what SQLite throws into one line with the fix. */
+/** Explains an error of SQLite in one line with the fix. */
 export function explain(error: unknown, path: string): unknown {
   const code = resultCode(error)
   if (code === undefined) return error
@@ -25,23 +25,22 @@ export function lockedFor(path: string): SqliteError {
   return new SqliteError(path, LOCKED)
 }
 
-/** Another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return REASONS[resultCode(error) ?? 0] === LOCKED
 }
 
-/** The primary result code (sqlite.org/rescode.html); undefined for an error of another kind. */
+/** The primary result code (sqlite.org/rescode.html); undefined for other errors. */
 function resultCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { errcode?: unknown }
   return typeof errcode === 'number' ? errcode & 0xff : undefined
 }
 
-/** For what else can fail, above all statements about tables that are not there. */
+/** For all other failures, above all statements about missing tables. */
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 export const NOT_A_DATABASE =
   'is not a SQLite database; name another file, this one was left as it is'
 export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
-/** What `check` leaves out. */
+/** Left out by `check`. */
 export const RUN_CHECK = 'run animal-adoption-store check, and '
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 

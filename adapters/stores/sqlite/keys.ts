@@ -5,7 +5,7 @@ import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 
 export type Keys = ReturnType<typeof createKeys>
 
-/** Idempotency keys. Every method is a part of a transaction. */
+/** Idempotency keys. Every method is part of a transaction. */
 export function createKeys({ prepare, prepareInsert }: Connection) {
   const join = 'pet_keys JOIN pets ON pets.id = pet_id'
   const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}
@@ -20,7 +20,7 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
     (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
 
   return {
-    /** What a key in use stored. The key of a pet that somebody deleted is free. */
+    /** The key of a pet that somebody deleted is free. */
     find({ scope, idempotencyKey }: Once, now: number): InsertedOnce | undefined {
       const row = find.get(toText(scope), toText(idempotencyKey), now)
       return row && { pet: fromRow(row), fingerprint: row['fingerprint'], replayed: true }
@@ -28,7 +28,7 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
     use({ scope, idempotencyKey, fingerprint, expiresAt, petId }: UsedKey): void {
       use(toText(scope), toText(idempotencyKey), fingerprint, expiresAt, petId)
     },
-    /** In the order in which they were used, in parts of at most so many. */
+    /** In order of use, in parts of at most `size`. */
     *readParts(size: number): Iterable<readonly UsedKey[]> {
       for (let rows = readPart.all(0, size); rows.length > 0; ) {
         yield rows.map(row => ({
@@ -42,7 +42,7 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
       }
     },
     removeAll: () => void removeAll.run(),
-    /** Drops at most two, so that no insert waits for many, and more go than come. */
+    /** Drops at most two: no insert waits for many, and more are dropped than added. */
     dropExpired: (now: number) => void dropExpired.run(now),
   }
 }

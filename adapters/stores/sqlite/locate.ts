@@ -12,7 +12,7 @@ import {
 import { SqliteError } from './failures.js'
 
 /**
- * The real path of a database, so that all its names share one WAL. The file is never opened here:
+ * Resolves a path, so that all names of a database share one WAL. The file is never opened here:
  * closing it would free the locks that SQLite holds in this process (fcntl(2), record locks).
  *
  * @throws SqliteError when SQLite could not use it, or would lose something
@@ -26,31 +26,34 @@ export async function locate(path: string): Promise<string> {
   await refuseUnusable(CALLS, real, refuse)
   // The WAL would be in another file system than the database.
   if (deviceOf(real) !== deviceOf(dirname(real))) throw refuse(MOUNTED)
-  // SQLite would create an empty database and delete the WAL. The WAL is looked at first, as another
-  // process that creates both begins with the database.
+  // SQLite would create an empty database and delete the WAL. The WAL is checked first, because
+  // a process that creates both begins with the database.
   if (sizeOf(`${real}-wal`) > 0 && sizeOf(real) === 0) {
     throw refuse(`is missing, but ${path}-wal has its last animals; restore it beside that file`)
   }
   return real
 }
 
-/** Watches a database, its WAL and its shared memory: without one of them, others do not find the last animals. */
+/**
+ * Watches a database, its WAL and its shared memory: without one of them, other processes miss the
+ * last animals.
+ */
 export interface Watch {
   /**
-   * Looks at the files, but every 100 ms at most, as that costs a tenth of an insert.
+   * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
    *
-   * @param now looks even if that was done a moment ago
-   * @returns whether it looked
+   * @param now checks even if that was done a moment ago
+   * @returns true if it checked
    * @throws SqliteError once a file was moved, replaced or cut
    */
   look(now: boolean): boolean
-  /** Notes which files are there. */
+  /** Remembers the current files. */
   note(): void
 }
 
 /**
  * @param real its real path
- * @param isWhole returns whether the last animal can be read by a connection that has cached none
+ * @param isWhole returns true if a connection without a cache can read the last animal
  */
 export function watch(path: string, real: string, isWhole: () => boolean): Watch {
   const known = new Map([['', fileAt(real)]])
@@ -88,7 +91,7 @@ export function watch(path: string, real: string, isWhole: () => boolean): Watch
 
 interface WatchedFile extends FileId {
   readonly size: number
-  /** Of a WAL: its checkpoint number and salts (sqlite.org/fileformat2.html §4.1). */
+  /** Checkpoint number and salts of a WAL (sqlite.org/fileformat2.html §4.1). */
   readonly header: string
 }
 
@@ -113,17 +116,17 @@ function headerOf(path: string): string {
 /** In ms. */
 const LOOK_EVERY = 100
 
-/** That of its folder, for a missing file. */
+/** Uses the folder for a missing file. */
 function deviceOf(path: string): number {
   return (fs.statSync(path, { throwIfNoEntry: false }) ?? fs.statSync(dirname(path))).dev
 }
 
-/** 0 for a missing file. */
+/** Returns 0 for a missing file. */
 function sizeOf(path: string): number {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** Synchronous inside: the first use of Node's threads takes longer than all of the opening. */
+/** Synchronous inside: the first use of Node's threads takes longer than the whole opening. */
 const CALLS: FileCalls = {
   stat: async (path, options) => fs.statSync(path, options),
   lstat: async path => fs.lstatSync(path),

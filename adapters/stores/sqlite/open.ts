@@ -14,7 +14,7 @@ import { SqliteError } from './failures.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
 export const SQLITE_OPTIONS = {
-  /** How long an operation waits for the lock of another process, in ms. @default 2_500 */
+  /** Longest wait of an operation for the lock of another process, in ms. @default 2_500 */
   timeoutMs: withDefault(isTimeout, 2_500),
 }
 /**
@@ -28,8 +28,8 @@ export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
 
 /**
  * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
- * open it do not depend on the number of pets. The first call opens it, and creates a missing file. While it
- * cannot be used, calls reject with a `SqliteError`: one line that names the fix.
+ * open it do not depend on the number of pets. The first call opens it, and creates a missing file.
+ * While it cannot be used, calls reject with a `SqliteError`: one line that names the fix.
  *
  * @throws OptionError
  *
@@ -45,7 +45,7 @@ export function sqliteStorage(path: string, options?: SqliteOptions): SqliteStor
   return openStorage(path, settingsOf(SQLITE_OPTIONS, options), true)
 }
 
-/** The same for a file to read. One that is empty is refused, and stays empty. */
+/** Opens a file for reading; an empty one is refused, and stays empty. */
 export function existingStorage(path: string): SqliteStorage {
   return openStorage(path, settingsOf(SQLITE_OPTIONS, undefined), false)
 }

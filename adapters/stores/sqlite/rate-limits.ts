@@ -20,7 +20,7 @@ import { fromText, toText } from './rows.js'
 
 export const RATE_LIMIT_OPTIONS = {
   /**
-   * How long a request waits for the lock of another process, in ms, before this process counts by
+   * Longest wait of a request for the lock of another process, in ms, before this process counts by
    * itself.
    * @default 100
    */
@@ -44,16 +44,17 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   /** Resolves if the file can be read. @throws SqliteError */
   ping(): Promise<void>
   /**
-   * Waits for the requests in progress, then frees the file; what else waits for a lock is refused. May be
-   * called again.
+   * Waits for the requests in progress, then frees the file; other waiting requests are refused.
+   * May be called again.
    */
   close(): Promise<void>
 }
 
 /**
- * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans survive
- * a restart; a power cut may lose the last ones. The file may be the one of the animals: then each commit of
- * counts is synced, too. The first call opens it. While it cannot be used, a store counts by itself.
+ * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans
+ * survive a restart; a power cut may lose the last ones. In the file of the animals, each commit of
+ * counts is synced, too. The first call opens it. While it cannot be used, a store counts by
+ * itself.
  *
  * @throws OptionError
  *
@@ -131,7 +132,8 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
   } satisfies Omit<SqliteRateLimitStore, 'ready' | typeof Symbol.asyncDispose>
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
-    // A commit of counts that a failed sync loses would take later animals in the same file with it.
+    // If its sync failed, an unsynced commit of counts would take later animals in the same file
+    // with it.
     if (!isSynced && animals.get()) {
       sync()
       isSynced = true

@@ -3,12 +3,11 @@ import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import type { Row, Value } from './driver.js'
 
-/** Drivers round integers beyond 2 ** 53, or refuse them; as text they are exact. */
+/** Drivers round or refuse integers beyond 2 ** 53; as text they are exact. */
 export const PET_COLUMNS = `id, name, CASE
   WHEN category_id BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER} THEN category_id
   ELSE CAST(category_id AS TEXT) END AS category_id, status`
 
-/** The values of `name`, `category_id` and `status`. */
 export function toRow({ name, categoryId, status }: NewPet): [Value, Value, Value] {
   return [toText(name), categoryId, status ?? null]
 }

@@ -1,7 +1,7 @@
 import type { Database, Row } from './driver.js'
 import { SqliteError } from './failures.js'
 
-/** "Pets" in ASCII. In the header of the file, so that no other database is changed by mistake. */
+/** "Pets" in ASCII, in the header of the file, so that no other database is changed by mistake. */
 const APPLICATION_ID = 0x50657473
 
 /** In the header of the file, too. */
@@ -55,9 +55,9 @@ const TABLES = `CREATE TABLE pets (
   PRAGMA user_version = ${VERSION};`
 
 /**
- * Creates the tables that are missing.
+ * Creates missing tables.
  *
- * @param create whether to create them in an empty database, or to refuse it
+ * @param create creates them in an empty database, instead of refusing it
  * @param writing runs a task in a transaction that holds the lock
  * @throws SqliteError for a file of another program or of a newer version, and changes nothing
  */
@@ -89,7 +89,7 @@ function useWal(database: Database, path: string): void {
   )
 }
 
-/** Whether the tables are there; false for an empty database. */
+/** Returns false for an empty database. */
 function hasTables(database: Database, path: string): boolean {
   const { application, version, tables } = database
     .prepare(`SELECT application_id AS application, user_version AS version,

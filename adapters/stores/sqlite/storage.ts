@@ -13,10 +13,10 @@ import { createKeys, type Keys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements, type Statements } from './statements.js'
 
-/** `ping` resolves if the file can be read. `close` refuses what still waits for a lock. */
+/** `ping` resolves if the file can be read. `close` refuses calls that still wait for a lock. */
 export interface SqliteStorage extends DurableStorage, Streamable {
   count(): Promise<number>
-  /** What is damaged, in one line each; empty if nothing is. Reads the whole file. */
+  /** Returns a line per problem. Reads the whole file. */
   check(): Promise<readonly string[]>
 }
 
@@ -68,11 +68,10 @@ export function createStorage(
   }
 }
 
-/** Stores some animals in one transaction. */
 function createInserts(connection: Connection, statements: Statements, keys: Keys) {
   return (inserts: readonly Insert[]): readonly InsertedOnce[] => {
     const [first] = inserts
-    // A transaction by itself, which saves two statements.
+    // A single statement is a transaction, which saves two statements.
     if (first && inserts.length === 1 && !first.keyed) return [insertAlone(first)]
     return connection.writing(() => {
       let id = (statements.nextId.get() as Row)['next']
@@ -107,7 +106,7 @@ function toProblem({ problem }: Row): string {
   return String(problem).replaceAll('\n', '; ')
 }
 
-/** Of one transaction: bounds the time for which it blocks this process and the others. */
+/** Per transaction: limits how long it blocks this process and the others. */
 const LIMITS = {
   items: 500,
   size: 1_048_576,

@@ -91,7 +91,7 @@ export class Clock {
     this.#listener.onChange?.()
   }
 
-  // // Own properties, so that tests can pass them around.
+  // Own properties, so that tests can pass them around.
 
   /** Ms since the Unix epoch. */
   readonly now = (): number =>
@@ -148,7 +148,7 @@ export class Clock {
         cancel()
         reject(signal?.reason)
       }
-      // // Registered first, because a wait of 0 ms ends at once.
+      // Registered first, because a wait of 0 ms ends at once.
       signal?.addEventListener('abort', abort, { once: true })
       const { cancel } = this.#wait(ms, () => {
         signal?.removeEventListener('abort', abort)
@@ -178,7 +178,7 @@ export class Clock {
 
   delay(ms: number): Promise<void> {
     return new Promise(resolve => {
-      // // Every delay has to end, and the clock cannot be set beyond its last instant.
+      // Every delay has to end, and the clock cannot be set beyond its last instant.
       const { until } = this.#wait(Math.min(ms, LATEST - this.now()), resolve, true)
       if (this.#auto) this.reach(until)
     })
@@ -293,7 +293,7 @@ export class Clock {
       )
         due.end()
     } finally {
-      // // Even if a wait has thrown.
+      // Even if a wait has thrown.
       this.#startTimer()
     }
   }

@@ -37,7 +37,7 @@ export function createTimers(
   }
 
   function start(call: () => void, given: number | undefined, repeats: boolean): Timer {
-    // // Like Node, also for a missing or too long time.
+    // Like Node, also for a missing or too long time.
     const wanted = Number(given)
     const ms = wanted >= 1 && wanted <= LONGEST_TIMER ? wanted : 1
     let one = wait(ms, end)

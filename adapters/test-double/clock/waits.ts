@@ -18,7 +18,7 @@ export function createWaits(onChange: () => void) {
     add(given: Pick<Wait, 'until' | 'end' | 'isDelay'>): Wait {
       const one = {
         ...given,
-        // // A delayed call keeps the process alive by itself.
+        // A delayed call keeps the process alive by itself.
         hasRef: !given.isDelay,
         ref(hasRef: boolean) {
           one.hasRef = hasRef

@@ -90,7 +90,7 @@ async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unk
   }
   const read = await withBodyRead(request)
   const { body = '', headers } = read
-  // // A body that was announced as too large has not been read, but is not missing.
+  // A body that was announced as too large has not been read, but is not missing.
   const none = body.length === 0 && !(Number(headers['content-length']) > 0)
   return none ? undefined : readBody(read, maxBodyBytes)
 }
@@ -152,7 +152,7 @@ function changeClock(call: Call) {
   if (scale !== undefined && frozen === true) {
     throw invalidRequest('`scale` cannot be combined with `frozen: true`; send one of them.')
   }
-  // // Everything is checked before anything changes.
+  // Everything is checked before anything changes.
   const instant = set === undefined ? clock.now() : instantOf('set', set)
   const duration = advance === undefined ? 0 : durationOf('advance', advance)
   clock.set(instantOf('now', instant + duration))

@@ -81,7 +81,7 @@ export async function runOnce(
 ): Promise<RunOutcome> {
   const outcome = await run(work, schedule, settings)
   if (!(outcome.failure?.error instanceof EndlessError)) return outcome
-  // // Once more with stacks, as following every call would slow down the other runs.
+  // Once more with stacks, as following every call would slow down the other runs.
   return run(work, schedule, settings, true)
 }
 
@@ -94,7 +94,7 @@ async function run(
   const { snapshot, maxTime, maxRequests } = settings
   const seen = watchRequests(schedule, maxRequests)
   const double = createDouble(settings.double, undefined, undefined, seen.watch)
-  // // Work that never ends is left behind.
+  // Work that never ends is left behind.
   double.unref()
   if (snapshot) await double.restore(snapshot)
   const waits = isTraced ? traceWaits(double) : undefined
@@ -104,7 +104,7 @@ async function run(
   const attempt = async () => {
     const result = await settle(() => work({ double, fetch, clock, sleep: clock.sleep }))
     seen.end()
-    // // A request still arrives after the work has given up on it.
+    // A request still arrives after the work has given up on it.
     double.endDelays()
     await untilIdle(double)
     problem = await judge(result, settings.invariant, double, schedule)

@@ -26,7 +26,7 @@ export function watchRequests(schedule: Schedule, most: number) {
   return {
     watch: (({ operation, keyId }) => {
       if (hasEnded) return NOTHING
-      // // The first request beyond the maximum is held, so that the work cannot go on forever.
+      // The first request beyond the maximum is held, so that the work cannot go on forever.
       if (requests.length === most) {
         isOver = true
         return HELD

@@ -3,7 +3,7 @@
  * machine. The count is the whole state, so that a snapshot can carry it.
  */
 export function draw(seed: number, count: number): number {
-  // // A Weyl sequence, mixed as in MurmurHash3, so that neighbours are unrelated.
+  // A Weyl sequence, mixed as in MurmurHash3, so that neighbours are unrelated.
   let bits = mix(seed) + Math.imul(count + 1, GOLDEN_RATIO)
   bits = mix(bits)
   return (bits >>> 0) / 2 ** 32

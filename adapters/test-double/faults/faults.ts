@@ -43,7 +43,7 @@ export function createFaults(
   const unfired = new Set<Armed>()
   const fired = new Set<Fault>()
   for (const one of begin) {
-    // // Unchecked input, which may be anything.
+    // Unchecked input, which may be anything.
     const { left } = Object(one)
     arm(one, left === undefined ? one : 'restored', beginAt)
   }
@@ -95,7 +95,7 @@ export function createFaults(
 
   function arm(given: Fault | ArmedFault, source: Armed['source'], at: number): ArmedFault {
     const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
-    // // A restored fault may name a key that is added later.
+    // A restored fault may name a key that is added later.
     const isElsewhere = left !== undefined || (isWorld && source !== 'test')
     checkFault(fault as Fault, isElsewhere ? isText : isOneOf(keyIds()))
     const isRandom = fault.chance !== undefined || (fault as DelayFault).jitter !== undefined

@@ -41,7 +41,7 @@ function firstStep(good: RecordingFile, bad: RecordingFile): Difference | undefi
     const plan = firstDifference(planOf(one), planOf(other), 'fault')
     if (plan !== undefined) planned ??= { step, what: `planned ${plan}` }
   }
-  // // The effect of a planned fault says more than the plan, which differs at an earlier step.
+  // The effect of a planned fault says more than the plan, which differs at an earlier step.
   if (bad.steps.length === good.steps.length) return planned
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
 }

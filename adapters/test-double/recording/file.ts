@@ -15,7 +15,7 @@ export const VERSION = 1
 
 const id = z.int().check(z.minimum(1))
 const headers = z.record(z.string(), z.string())
-// // A replay validates the rest of the key record, as a double validates its keys.
+// A replay validates the rest of the key record, as a double validates its keys.
 const record = z.custom<NamedKey>(isNamedKey, 'must have a name, an id and a plan')
 const json = z.custom<object>(isObject.accepts, 'must be an object')
 const keys = z.readonly(z.array(record))
@@ -72,7 +72,7 @@ const stepAct = z.discriminatedUnion('do', [
   }),
   z.object({ do: z.enum(['reset', 'clear-requests', 'end-world']) }),
   z.object({ do: z.literal('clear-faults'), fault: z.exactOptional(fault) }),
-  // // Direct calls are validated by the store.
+  // Direct calls are validated by the store.
   z.object({ do: z.literal('create'), pet: z.custom<NewPet>() }),
   z.object({ do: z.literal('arm'), fault }),
   z.object({ do: z.literal('key'), record }),

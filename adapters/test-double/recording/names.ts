@@ -47,7 +47,7 @@ export function createKeyNames(tokens: readonly string[] = []) {
       const token = bearerToken(request.headers['authorization']) ?? ''
       if (key && !byKey.has(token)) nameKey(key, token)
       const hidden = withText(request, hideText)
-      // // Redact invalid credentials too.
+      // Redact invalid credentials too.
       if (!key) return withText(hidden, redactorOf({ request, keys: [] }, 'words'))
       const authorization = `Bearer ${names.get(key)}`
       return { ...hidden, headers: { ...hidden.headers, authorization } }

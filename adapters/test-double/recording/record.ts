@@ -35,7 +35,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
   const names = createKeyNames([options.control].filter(isToken))
   const keys = names.learn(state.apiKeys)
   const { now: at, frozen } = state.clock.dump()
-  // // Taken before the first await, together with the beginning of the steps.
+  // Taken before the first await, together with the beginning of the steps.
   const snapshot = events.acts === 0 ? null : double.snapshot()
   const log = logSteps(events, state, names)
   const begin = { options: plain(options), keys, at, frozen, state: await snapshot }
@@ -48,7 +48,7 @@ export async function startRecording(double: Recorded): Promise<Recording> {
       return log.isFull
     },
     async json() {
-      // // Hides keys once more, as one may have been sent before it was added.
+      // Hides keys once more, as one may have been sent before it was added.
       const { steps, ...head } = names.hide<RecordingFile>({
         format: FORMAT,
         version: VERSION,

@@ -109,7 +109,7 @@ export async function takeSteps(
 ): Promise<Difference | undefined> {
   const { events } = double
   if (begin.state) await double.restore(begin.state as never)
-  // // The clock of a replay stands still, so that only its steps move it.
+  // The clock of a replay stands still, so that only its steps move it.
   double.clock.stand(begin.at)
   const names = createKeyNames()
   names.learn(double.state().apiKeys)
@@ -180,7 +180,7 @@ function createGates() {
     ) {
       underWay++
       const replay = { planned, step: (name: string) => pause(`${name} ${id}`) }
-      // // A response that a fault loses is a failure for its sender only.
+      // A response that a fault loses is a failure for its sender only.
       const sending = (async () => send({ ...requestOf(request), replay }))().catch(() => {})
       sendings.push(sending.then(stop))
     },

@@ -35,7 +35,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
   function hear(event: DoubleEvent): void {
     const { act, world, state } = event
     if (act.do === 'reset' || act.do === 'restore' || act.do === 'world') current.set(world, state)
-    // // Nobody sees the changes of a request that has outlived its state.
+    // Nobody sees the changes of a request that has outlived its state.
     if (current.get(world) !== state) return
     isFull ||= steps.length === MOST
     if (isFull) return
@@ -94,10 +94,10 @@ function createObserver(names: KeyNames): (state: ObservableState) => unknown {
       pets: names.hide(pets.slice(known.pets)),
       nextId,
       usedKeys: idempotencyKeys.length,
-      // // The fingerprint covers the body, which may hold a key.
+      // The fingerprint covers the body, which may hold a key.
       newKeys: newKeys.map(({ fingerprint: _, ...used }) => used),
       usage: usageThatCounts(usage, state.now()),
-      // // `fired` is counted later, when the response is made.
+      // `fired` is counted later, when the response is made.
       faults: names.hide(faults.map(({ fired: _, ...fault }) => fault)),
       keys: state.apiKeys.list().map(toJson).sort(),
     }
@@ -130,7 +130,7 @@ function sendStep(
 function responseOf({ status, headers, body }: ApiResponse, names: KeyNames) {
   const hidden = names.hide({ status, headers, body })
   if (hidden.body === body || headers['Content-Length'] === undefined) return hidden
-  // // A name differs from its key in length.
+  // A name differs from its key in length.
   const length = String(utf8Length(hidden.body))
   return { ...hidden, headers: { ...hidden.headers, 'Content-Length': length } }
 }

@@ -24,12 +24,15 @@ export const isServiceUrl: Rule = {
 }
 
 export const JUDGE_OPTIONS = {
-  /** The service, with its version segment: `https://staging.example.org/v1`. Other requests are not judged. */
+  /**
+   * The service, with its version segment: `https://staging.example.org/v1`. Other requests are not
+   * judged.
+   */
   baseUrl: typed<string>(isServiceUrl),
   /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
   /**
-   * How many clients share a key, this one included: with 1, every early request is certain.
+   * Number of clients that share a key, including this one: with 1, every early request is certain.
    * @default inferred from concurrent requests
    */
   clients: optional(isCount),
@@ -38,7 +41,7 @@ export const JUDGE_OPTIONS = {
     typed<readonly RuleId[]>({ expected: 'an array', accepts: Array.isArray }),
     [],
   ),
-  /** Whether the service knows the query parameter `after`. @default false */
+  /** The service supports the query parameter `after`. @default false */
   pagination: withDefault(isBoolean, false),
   /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), () => Date.now()),

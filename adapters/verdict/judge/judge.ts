@@ -10,14 +10,13 @@ import { judgeText } from './report.js'
 import { readOutgoing } from './request-body.js'
 import { observeBody } from './response-body.js'
 
-/** Watches what a client sends to a service. */
 export interface Judge {
   /** Sends through the option `fetch`, whose arguments and results it passes on. */
   readonly fetch: typeof globalThis.fetch
-  /** What the client did wrong since the start. */
+  /** Findings about the client since the start. */
   report(): JudgeReport
   /**
-   * Ends a test that the client should pass politely.
+   * Fails a test whose client was not polite.
    *
    * @throws VerdictError when the report is not ok, or when the service decided on no request
    */
@@ -35,7 +34,7 @@ export interface Judge {
  * watched.assertPolite({ notes: true })
  */
 export interface AssertPoliteOptions {
-  /** Whether a note of a rule that `allow` does not list fails, too. @default false */
+  /** Also fails on notes of rules that `allow` does not list. @default false */
   readonly notes?: boolean | undefined
 }
 
@@ -71,7 +70,7 @@ export function judge(options: JudgeOptions): Judge {
 }
 
 function watch(
-  // Kept from now on: the result may take its place.
+  // Read now: the result may replace the global `fetch`.
   { origin, fetch = globalThis.fetch }: JudgeSettings,
   observer: Observer,
 ): typeof globalThis.fetch {
@@ -79,12 +78,12 @@ function watch(
 
   return async (input, init) => {
     const outgoing = readOutgoing(input, init)
-    // What `fetch` refuses is never sent.
+    // `fetch` refuses these without sending them.
     if (!outgoing || outgoing.url.origin !== origin || outgoing.signal?.aborted) {
       return fetch(input, init)
     }
     const { url, method, headers, signal } = outgoing
-    // Which of its connections `fetch` uses is unknown.
+    // The connections of `fetch` are unknown.
     const connection = connect()
     const observed = observer.begin({
       method,

@@ -3,10 +3,10 @@ import { httpDate } from '../../../src/lib/time.js'
 import { SECOND } from '../../../src/limits/windows-and-bans.js'
 import type { Exchange } from '../log/exchange.js'
 
-/** `Date` has whole seconds, and a response takes its time. In ms. */
+/** In ms. `Date` has whole seconds, and a response takes time. */
 const SAME_CLOCK = 2 * SECOND
 
-/** Has instants of a service with another clock mean the same here. */
+/** Converts instants of a service with another clock to ours. */
 export function localHeaders(
   headers: Exchange['headers'],
   answeredAt: number | null,
@@ -24,7 +24,7 @@ export function localHeaders(
   }
 }
 
-/** By how many ms the clock of the service is ahead of ours at most; 0 where they agree. */
+/** Returns by how many ms the clock of the service is ahead of ours at most; 0 where they agree. */
 function aheadOf(answeredAt: number, date: string | undefined): number {
   const sentAt = readHttpDate(date ?? null)
   if (sentAt === undefined || Math.abs(sentAt - answeredAt) <= SAME_CLOCK) return 0

@@ -12,42 +12,45 @@ import { createCredentials } from './credentials.js'
 import type { JudgeSettings } from './judge-options.js'
 import { localHeaders } from './local-headers.js'
 
-/** Follows the requests of one client to one service, whatever carries them. */
+/** Follows the requests of one client to one service over any transport. */
 export type Observer = ReturnType<typeof createObserver>
 
-/** What a client did wrong, as far as its requests and the responses show. */
+/** Findings about a client, from its requests and the responses. */
 export interface JudgeReport extends Report {
-  /** How many requests got no response. */
+  /** Number of requests without a response. */
   readonly unanswered: number
   /**
-   * How many calls of `/pets` the API decided on: with JSON and a status below 500, other than a
-   * redirect and, but for getPet, 404.
+   * Number of calls of `/pets` that the API decided on: with JSON and a status below 500, except
+   * redirects and, other than for getPet, 404.
    */
   readonly decided: number
 }
 
-/** One request and what becomes of it. */
+/** Records the course of one request. */
 export interface Observed {
   /** The body of the request, as far as it is known. */
   sent(body: Uint8Array): void
-  /** The headers of the response, with names in lower case, are here. */
+  /** The response has begun; its headers have names in lower case. */
   answered(status: number, headers: Readonly<Record<string, string>>): void
-  /** The body of a response from 400 on, in full, or undefined when it is too long to judge. */
+  /** The body of an error response (from 400), or undefined when it is too long to judge. */
   read(body: string | undefined): void
-  /** The response never came, or not in full, or is no JSON. Final, and harmless after the end. */
+  /** The response never came, was incomplete, or is no JSON. Final, and harmless after the end. */
   lost(by: Loss): void
 }
 
-/** What the client saw: a failed connection, nothing until it gave up, half a body, or no JSON. */
+/**
+ * How the client experienced a failure: no connection, no response until it gave up, half a body,
+ * or no JSON.
+ */
 export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
 
-/** By names in lower case. */
+/** Names in lower case. */
 type Headers = Readonly<Record<string, string>>
 
 /** Below the base path. */
 const API_PATH = /^\/pets(\/|$)/
 
-/** How many exchanges wait to be judged at most, and their size in characters. */
+/** Maximum number of exchanges that wait to be judged, and of their characters. */
 const MOST_WAITING = 1_000
 const MOST_CHARACTERS = 8_388_608
 
@@ -76,7 +79,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   let decided = 0
 
   return {
-    /** A request is on its way. Undefined below another base URL: it is not judged. */
+    /** Begins to observe a request. Returns undefined below another base URL. */
     begin(request: ReadRequest): Observed | undefined {
       const found = route(request.method, request.path)
       if (!found) return undefined
@@ -112,7 +115,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
         response.body = body
       },
       lost(by) {
-        // A client knows an error by its status and headers, whatever its body is.
+        // The status and headers suffice to recognize an error, whatever its body.
         if (by !== 'malformed' || response.status < 400) exchange.note(by)
         // Half a body, or no JSON, decides nothing.
         if (isDecided) decided--
@@ -125,7 +128,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     }
   }
 
-  /** Has the verdict see what has ended, as the client saw it. */
+  /** Passes completed exchanges to the verdict, as the client saw them. */
   function judge(): void {
     const { arrived, ended } = recorder.take()
     recording.arrive(arrived)
@@ -133,7 +136,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       const { status, answeredAt, code, headers } = outline
       recording.see({
         ...outline,
-        // A response that never came.
+        // 0 means that no response came.
         status: status === 0 ? null : status,
         keyId: credentials.judged(outline),
         code,
@@ -150,7 +153,9 @@ function isDecision(status: number, headers: Headers, operation?: Operation): bo
   return (status < 300 || status >= 400) && isJson(headers)
 }
 
-/** What a service does not tell its clients makes a violation less certain, or invisible. */
+/**
+ * Returns what makes a violation less certain or invisible, because services do not disclose it.
+ */
 function doubtFrom(clients: number | undefined): Doubt {
   return violation => {
     const { mayBeOthers } = ruleOf(violation.rule)

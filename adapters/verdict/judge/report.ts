@@ -1,7 +1,7 @@
 import { resultText } from '../report.js'
 import type { JudgeReport } from './observer.js'
 
-/** Responses that a service failed to give. */
+/** Requests for which the service gave no response. */
 export interface ServiceFailures {
   /** Its address, without a path. */
   readonly service: string
@@ -9,7 +9,7 @@ export interface ServiceFailures {
   readonly first: { readonly reason: string } | undefined
 }
 
-/** The report for people, with what could not be judged. */
+/** The report for people, including the failures that could not be judged. */
 export function judgeText(
   report: JudgeReport,
   failures?: ServiceFailures,
@@ -22,7 +22,7 @@ export function judgeText(
   )
 }
 
-/** Why nothing was checked, in one line. */
+/** The reason why nothing was checked, in one line. */
 export function undecidedText({ requestCount }: JudgeReport): string {
   if (requestCount === 0)
     return 'Verdict: no request was for the base URL of the service, so nothing was checked.'

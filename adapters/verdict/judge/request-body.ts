@@ -5,7 +5,10 @@ type FetchArguments = Parameters<typeof globalThis.fetch>
 /** The API accepts no larger body. */
 const MOST_BYTES = 1_048_576
 
-/** A call of `fetch`, as far as it can be read without changing it. Undefined for what `fetch` cannot send. */
+/**
+ * Reads a call of `fetch` without changing it. Returns undefined for calls that `fetch` cannot
+ * send.
+ */
 export function readOutgoing(...given: FetchArguments) {
   const [input, init] = given
   const request = requestIn(input)
@@ -19,9 +22,9 @@ export function readOutgoing(...given: FetchArguments) {
       headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
       /**
-       * Passes on the body, or the first MiB of it.
+       * Passes on the body, or its first MiB.
        *
-       * @returns what to call `fetch` with
+       * @returns the arguments for `fetch`
        */
       observe: (sent: (body: Uint8Array) => void) => observeRequest(given, request, sent),
     }
@@ -58,31 +61,31 @@ async function observeRequest(
   // Some browsers cannot iterate over it.
   if (body instanceof ReadableStream) return given
   try {
-    // A form has another boundary each time, and so is equal to no other.
+    // A form has another boundary each time, so no two bodies are equal.
     const start = new Response(body instanceof Blob ? body.slice(0, MOST_BYTES) : body)
     sent(new Uint8Array(await start.arrayBuffer()))
   } catch {
-    // A file that has changed, for example, fails where it is sent, too.
+    // An unreadable body, such as a changed file, also fails where it is sent.
   }
   return given
 }
 
-/** The body of a `Request` can be read once: what is read here is a copy, up to the limit. */
+/** Reads a copy up to the limit, because the body of a `Request` can be read once. */
 async function readCopy(request: Request, sent: (body: Uint8Array) => void): Promise<void> {
   const body = collectBody(MOST_BYTES)
   try {
-    // Of a used one there is no copy, and `fetch` refuses it.
+    // A used body cannot be copied, and `fetch` refuses it.
     const reader = request.clone().body?.getReader()
     for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
       if (body.add(part.value)) void reader?.cancel().catch(() => {})
     }
   } catch {
-    // It fails where it is sent, too.
+    // The body also fails where it is sent.
   }
   sent(body.bytes())
 }
 
-/** The same chunks, no earlier than they are asked for. */
+/** Passes on the same chunks, no earlier than they are requested. */
 function observeStream(
   body: AsyncIterable<Uint8Array>,
   sent: (body: Uint8Array) => void,

@@ -7,7 +7,7 @@ const LONGEST_ERROR = 65_536
 const LONGEST_JSON = 1_048_576
 
 /**
- * Looks at a body as the client reads it: the stream is as fast as its reader, and passes on every
+ * Observes a body as the client reads it: the stream is as fast as its reader, and passes on every
  * chunk, the end, an error or a cancellation unchanged.
  */
 export function observeBody(
@@ -43,7 +43,7 @@ export function observeBody(
   return withOrigin(new Response(stream, { status, statusText, headers }), response)
 }
 
-/** A stream of bytes cannot pass on empty chunks. Undefined at the end. */
+/** Skips empty chunks, which a stream of bytes cannot pass on. Undefined at the end. */
 async function nextChunk(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<Uint8Array | undefined> {
@@ -53,7 +53,7 @@ async function nextChunk(
   }
 }
 
-/** What a response knows of where it came from, which its constructor does not take. */
+/** Copies the origin of a response, which the constructor of `Response` does not take. */
 function withOrigin(response: Response, { url, redirected, type }: Response): Response {
   const clone = () => withOrigin(Object.getPrototypeOf(response).clone.call(response), origin)
   const origin = { url, redirected, type } as Response
@@ -65,9 +65,9 @@ function withOrigin(response: Response, { url, redirected, type }: Response): Re
 }
 
 /**
- * Follows a body of JSON, up to a length, and forgets it at its end.
+ * Follows a body of JSON, up to a length, and drops it at the end.
  *
- * @param decode what its bytes say; undefined for an encoding that cannot be read
+ * @param decode returns the text of its bytes; undefined for an unreadable encoding
  */
 export function watchBody(
   status: number,

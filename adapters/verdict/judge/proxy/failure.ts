@@ -1,13 +1,13 @@
 import type { ApiResponse } from '../../../../src/protocol/api-request.js'
 import { toAnswer } from '../../../http/pages.js'
 
-/** Why the service gave no response, and what the client gets instead. */
+/** A failure of the service, with the response that the client gets instead. */
 export interface UpstreamFailure {
   readonly status: 502 | 504
   readonly code: 'bad_gateway' | 'gateway_timeout'
   /** For people, without an address. */
   readonly reason: string
-  /** Whether its TLS was refused: no request can ever succeed. */
+  /** Its TLS was refused, so no request can ever succeed. */
   readonly isUntrusted?: boolean
 }
 
@@ -37,12 +37,12 @@ const WORDS: readonly (readonly [RegExp, string])[] = [
   [/^HPE_/, 'a response that is not valid HTTP'],
 ]
 
-/** A response in place of the service's, with a body of the shape of its errors (spec §7). */
+/** A response in place of the service's, with an Error body (spec §7). */
 export function errorAnswer(
   method: string,
   { status, code, message }: { status: number; code: string; message: string },
 ): ApiResponse {
   const text = JSON.stringify({ code, message, status })
-  // RFC 9209: it comes from the proxy.
+  // RFC 9209: the response comes from the proxy.
   return toAnswer(method, { status, text, headers: { 'Proxy-Status': 'animal-adoption-store' } })
 }

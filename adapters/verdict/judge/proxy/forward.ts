@@ -19,12 +19,12 @@ import { decoderFor } from './decode.js'
 import { errorAnswer, failureOf, timedOut, type UpstreamFailure } from './failure.js'
 import { pairsOf, withHost, withoutHopByHop } from './headers.js'
 
-/** A connection of the client, and the one to the service that belongs to it. */
+/** A connection of the client, and its connection to the service. */
 export interface Link extends ConnectionSpan {
   readonly agent: Agent
   /** The end of the latest exchange: pipelined requests are sent one after the other. */
   turn: Promise<void>
-  /** How many exchanges are under way. */
+  /** Number of exchanges in progress. */
   pending: number
 }
 
@@ -41,7 +41,7 @@ export interface Forwarding {
 /** The API accepts no larger body. */
 const MOST_BYTES = 1_048_576
 
-/** Sends one request to the service and its response to the client. Resolves when it is over. */
+/** Sends one request to the service and its response to the client. Resolves at the end of both. */
 export async function forward(forwarding: Forwarding): Promise<void> {
   const { request, response, timeoutMs, observed, onFailure } = forwarding
   const { socket: client } = response.req
@@ -70,7 +70,9 @@ export async function forward(forwarding: Forwarding): Promise<void> {
   await closed
   client.off('end', passHalfClose)
 
-  /** A client that ends its side may have gone or still read: the service decides what that means. */
+  /**
+   * A client that ends its side may have gone or still read: the service decides what that means.
+   */
   function passHalfClose(): void {
     if (client.readableEnded && outgoing?.writableFinished) outgoing.socket?.end()
   }
@@ -78,7 +80,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
   function onSilence(): void {
     const own = outgoing?.socket
     const received = own?.bytesRead
-    // After a pause of this process, what has come in the meantime is read first.
+    // After a pause of this process, arrived data is read first.
     setImmediate(() => {
       if (incoming?.complete) return
       if (isClientsTurn() || own?.bytesRead !== received) return void own?.setTimeout(timeoutMs)
@@ -87,13 +89,13 @@ export async function forward(forwarding: Forwarding): Promise<void> {
     })
   }
 
-  /** The client is still to send its body, or to read the response. */
+  /** The client has yet to send its body, or to read the response. */
   function isClientsTurn(): boolean {
     if (incoming) return response.writableNeedDrain
     return !response.req.complete && !outgoing?.writableNeedDrain && !outgoing?.socket?.connecting
   }
 
-  /** The service failed: before its response with an error in its place, within it with an early end. */
+  /** Before its response, a failed service gets an error in its place; within it, an early end. */
   function fail(failure: UpstreamFailure): void {
     const hasFollowed = !silence && client.readableEnded && outgoing?.writableFinished
     if (response.destroyed || hasFollowed) {
@@ -105,13 +107,13 @@ export async function forward(forwarding: Forwarding): Promise<void> {
     if (response.headersSent) return void endEarly(response)
     const message = `The service gave no response: ${failure.reason}.`
     const { status, headers, body } = errorAnswer(request.method, { ...failure, message })
-    // The connection to the service that belongs to this one is gone.
+    // Its connection to the service is gone.
     response.shouldKeepAlive = false
     response.writeHead(status, headers as OutgoingHttpHeaders).end(body)
   }
 }
 
-/** The bytes that have come arrive, and then the connection ends. */
+/** Delivers the received bytes, then ends the connection. */
 function endEarly(response: ServerResponse): void {
   if (response.socket) response.socket.destroySoon()
   else response.destroy()
@@ -194,7 +196,7 @@ async function sendResponse(
   // Node would add how long it keeps idle connections.
   if (response.shouldKeepAlive) fields.push('Connection', 'keep-alive')
   response.writeHead(status, statusMessage, fields)
-  // Now, and in bytes: `flushHeaders` would encode them as UTF-8.
+  // Sent now and as bytes: `flushHeaders` would encode them as UTF-8.
   response.write('', 'latin1')
   observed?.answered(status, headers)
   const isBodyless = response.req.method === 'HEAD' || status === 204 || status === 304
@@ -215,6 +217,6 @@ function passTrailers({ rawTrailers }: IncomingMessage, to: ClientRequest | Serv
   try {
     to.addTrailers(pairsOf(rawTrailers))
   } catch {
-    // Node parses more than it sends.
+    // Node parses trailers that it refuses to send.
   }
 }

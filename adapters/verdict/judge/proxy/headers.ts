@@ -1,9 +1,9 @@
-/** Names and values in turn, as Node has them in `rawHeaders`. */
+/** Alternating names and values, as in Node's `rawHeaders`. */
 export type RawHeaders = readonly string[]
 
 /**
- * RFC 9110 §7.6.1: fields that concern one connection only are not forwarded. `Transfer-Encoding` is
- * kept for requests, where Node frames the body as it says.
+ * RFC 9110 §7.6.1: fields that concern one connection only are not forwarded. `Transfer-Encoding`
+ * is kept for requests, whose body Node frames accordingly.
  */
 export function withoutHopByHop(raw: RawHeaders, kept?: string): string[] {
   const hops = new Set(HOP_BY_HOP.filter(name => name !== kept))
@@ -36,7 +36,7 @@ const OF_MESSAGE: readonly string[] = [
   'authorization',
 ]
 
-/** The same headers, with another value of `Host` in its place. */
+/** Replaces the value of `Host` in place. */
 export function withHost(raw: RawHeaders, host: string): string[] {
   return raw.map((text, at) => (at % 2 === 1 && /^host$/i.test(raw[at - 1] ?? '') ? host : text))
 }

@@ -11,10 +11,10 @@ import { errorAnswer, type UpstreamFailure } from './failure.js'
 import { forward, type Link } from './forward.js'
 
 export interface ProxyOptions {
-  /** The service; its path is that of the proxy. */
+  /** The service; the proxy has the same path. */
   readonly baseUrl: string
   readonly observer: Observer
-  /** How long the service may be silent, in ms: while connecting, before its response, and within. */
+  /** Longest silence of the service, in ms: while connecting, before its response, and within. */
   readonly timeoutMs: number
 }
 
@@ -69,15 +69,15 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
   const server = await listen(handler, { port: 0, ...PATIENT })
 
   return {
-    /** What stands for the base URL of the service. */
+    /** Replaces the base URL of the service. */
     url: server.url,
-    /** How often the service failed, how it did first, and whether its TLS was refused. */
+    /** Number of failures of the service, the first of them, and whether its TLS was refused. */
     failures: () => ({
       count: failures.length,
       first: failures[0],
       isUntrusted: failures.some(({ isUntrusted }) => isUntrusted),
     }),
-    /** Cuts off what is still going on. */
+    /** Cuts off everything in progress. */
     async close(): Promise<void> {
       const cut = [...exchanges]
       for (const [response] of cut) response.req.socket.destroy()
