@@ -2,29 +2,29 @@ import type { Int64 } from '../../src/lib/int64.js'
 import type { WaitReason } from '../client/hooks.js'
 import type { Credential } from './credentials.js'
 
-/** One requirement of the API, under a permanent id. */
+/** A requirement of the API with a permanent id. */
 export interface Check {
-  /** Its group and its name, such as `auth.unknown.list`. */
+  /** Group and name, such as `auth.unknown.list`. */
   readonly id: string
   readonly requirement: Requirement
-  /** What has to hold, as a sentence. */
+  /** The requirement as a sentence. */
   readonly title: string
-  /** The most requests it sends, besides those with the spare key. */
+  /** Maximum requests, besides those with the spare key. */
   readonly maxRequests: number
-  /** Without all of these it is skipped. */
+  /** Needs without which the check is skipped. */
   readonly needs: readonly Need[]
-  /** What to do about a failure that may not be the server's own. */
+  /** Advice on a failure that may not be the server's own. */
   readonly hint?: string | undefined
-  /** Whether it runs even when the server no longer answers. */
+  /** True to run even if the server no longer answers. */
   readonly always: boolean
-  /** @throws CheckFailure, or CheckSkipped where the server gives it nothing to look at */
+  /** @throws CheckFailure, or CheckSkipped if the server gives it nothing to look at */
   run(subject: Subject): Promise<void>
 }
 
 export interface Requirement {
   /** MUST is fixed by the specification or an RFC; SHOULD is common practice. */
   readonly level: Level
-  /** With its section, such as `spec §5` or `RFC 9110 §15.5.2`. */
+  /** Source with its section, such as `spec §5` or `RFC 9110 §15.5.2`. */
   readonly source: string
 }
 
@@ -34,68 +34,62 @@ export type Level = 'MUST' | 'SHOULD'
  * - `create`: may create animals; not with `readOnly`
  * - `getPet`: the deprecated operation; not after its removal
  * - `exhaust`: may exhaust the spare key
- * - `socket`: a connection of its own; not through a `fetch` function
+ * - `socket`: uses its own connection; not through a `fetch` function
  * - `description`: only with `openApiUrl`
  * - `idempotency`: only with `idempotency`
  */
 export type Need = 'create' | 'getPet' | 'exhaust' | 'socket' | 'description' | 'idempotency'
 
-/** What the calls of a run are made of. */
+/** Values from which calls are built. */
 export interface Names {
-  /** A name by which everyone recognizes the animals of this run. */
+  /** Makes a name by which everyone recognizes this run's animals. */
   name(label: string): string
-  /** A category that exists, as far as anyone can know. */
+  /** A category that exists, as far as known. */
   readonly categoryId: Int64
-  /** Of the server, such as `http://127.0.0.1:4280`. */
+  /** Origin of the server, such as `http://127.0.0.1:4280`. */
   readonly origin: string
-  /** Without the origin, such as `/v1`. */
+  /** Path of the base address, such as `/v1`. */
   readonly basePath: string
 }
 
 /** The server under test, as checks see it. */
 export interface Subject extends Names {
   readonly readOnly: boolean
-  /** What came so far, without the bodies of successes. */
+  /** Replies so far, without the bodies of successes. */
   readonly seen: readonly Reply[]
-  /** Whether a text holds a key. */
+  /** Returns true for a text that contains a key. */
   leaks(text: string): boolean
-  /** Sends within the budget of its key, and again after a 429 that others caused. */
+  /** Sends within the budget of the key, and again after a 429 that others caused. */
   send(call: Call): Promise<Reply>
-  /** `send`, or the reply to the same call from before. */
+  /** Sends a call unless its reply is known already. */
   once(call: Call): Promise<Reply>
   /** Sends calls in turn on one connection, as long as the server keeps it open. */
   sendTogether(calls: readonly Call[]): Promise<readonly Reply[]>
-  /** The spare key, used up: the same rejection for all checks until its wait is over. */
+  /** Exhausts the spare key; all checks get the same rejection until its wait is over. */
   exhausted(): Promise<Exhaustion>
-  /** Forgets a rejection, as the spare key was used in the meantime. */
+  /** Forgets the rejection, because the spare key was used in the meantime. */
   renew(): void
-  /** Resolves after this many ms. @throws CheckSkipped if that is longer than the run may wait */
+  /** Waits some ms. @throws CheckSkipped if that is longer than the run may wait */
   wait(ms: number, reason: WaitReason): Promise<void>
   /** The server's time, as far as known, in ms since the epoch. */
   now(): number
-  /** The description at `openApiUrl`, downloaded once. */
+  /** Downloads the description at `openApiUrl`, once. */
   description(): Promise<Reply>
 }
 
 export interface Call {
   /** @default 'GET' */
   readonly method?: string
-  /** Below the base address, such as `/pets?limit=1`; `{key}` stands for the API key. */
+  /** Path below the base address, such as `/pets?limit=1`; `{key}` stands for the API key. */
   readonly path: string
   /** `{key}` stands for the API key. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   /** @default the API key */
   readonly as?: Credential
-  /**
-   * Returns a 429 as it is, instead of waiting and sending again.
-   * @default false
-   */
+  /** Returns a 429 instead of waiting and sending again. @default false */
   readonly keeps429?: boolean
-  /**
-   * Sends even when the budget is exhausted, and returns a 429 as it is.
-   * @default false
-   */
+  /** Sends even if the budget is exhausted, and returns a 429. @default false */
   readonly impatient?: boolean
 }
 
@@ -103,21 +97,20 @@ export interface Reply {
   /** The request in words, without keys. */
   readonly sent: string
   readonly method: string
-  /** As sent, with the path of the base address. */
+  /** Request target, including the path of the base address. */
   readonly target: string
   readonly status: number
   readonly headers: Headers
   readonly body: string
 }
 
-/** What happened when a key was used up. */
 export interface Exhaustion {
   /** The first reply. */
   readonly first: Reply
-  /** The last reply that was not 429; undefined if the first was 429. It ends where it is not 200. */
+  /** The last reply before the 429 or another failure; undefined if the first was 429. */
   readonly last: Reply | undefined
-  /** Undefined where nothing is rejected. */
+  /** Undefined if nothing was rejected. */
   readonly rejection: Reply | undefined
-  /** When the rejection came, by the clock of the subject. */
+  /** Time of the rejection, by the clock of the subject. */
   readonly at: number
 }

@@ -2,22 +2,21 @@ import type { Agent, IncomingMessage } from 'node:http'
 import type { Reply } from './check.js'
 import { codeOf, NoReply, readBody } from './no-reply.js'
 
-/** One request, with the case of its names and its target as they are. */
+/** A request with the exact case of its names and its target. */
 export interface PlainRequest {
   readonly method: string
   /** A path, or a whole URL. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
-  /** Left out where `headers` announce one: the server is asked before it is sent. */
+  /** Omitted if `headers` announce a body: the server is asked before it is sent. */
   readonly body?: string | Uint8Array | undefined
-  /** In words. */
+  /** The request in words. */
   readonly sent: string
 }
 
 /**
- * Sends requests in turn on one connection, and on another once the server has closed it. Ends
- * with the first that gets no response.
- *
+ * Sends requests in turn on one connection, or on a new one once the server has closed it. Ends
+ * with the first request that gets no response.
  * @throws NoReply
  */
 export async function sendOnConnection(
@@ -38,11 +37,11 @@ export async function sendOnConnection(
       let reply: Promise<Reply> | undefined
       outgoing.on('response', response => {
         reply = read(response, { sent, method, target })
-        // The connection stays open for the body that was announced.
+        // The connection stays open for the announced body.
         if (isHeadOnly) resolve(reply)
       })
       outgoing.on('error', error => reject(new NoReply(sent, codeOf(error))))
-      // Only now is it known that nothing but the response came.
+      // Only a closed connection proves that nothing followed the response.
       outgoing.on('close', () => {
         if (reply) resolve(reply)
         else reject(new NoReply(sent, 'ECONNRESET'))

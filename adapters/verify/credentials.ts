@@ -1,14 +1,13 @@
 import { createSecrets, type Secrets, SHORTEST_SECRET } from '../verdict/log/hide-secrets.js'
 
-/** What a request presents. */
 export interface Credential {
-  /** What reports show instead of it. */
+  /** Replacement in reports. */
   readonly label: string
-  /** Whose budget it uses. */
+  /** The budget that requests use. */
   readonly budget: 'key' | 'spare key' | 'no key'
-  /** Whether it was made from the API key, so that no report may show it. */
+  /** True for a credential made from the API key, which no report may show. */
   readonly isSecret: boolean
-  /** The Authorization field, or none. */
+  /** Returns the value of `Authorization`, or undefined for none. */
   authorization(keys: Keys): string | undefined
 }
 
@@ -34,7 +33,7 @@ export const NO_KEY: Credential = {
 export const UNKNOWN = 'verify-unknown-key'
 export const UNKNOWN_KEY = foreign('with an unknown key', `Bearer ${UNKNOWN}`)
 
-/** A credential made from the API key. */
+/** Makes a credential from the API key. */
 export function altered(
   label: string,
   make: (key: string) => string,
@@ -43,14 +42,14 @@ export function altered(
   return { label, budget, isSecret: true, authorization: ({ apiKey }) => make(apiKey) }
 }
 
-/** A credential that has nothing to do with the API key. */
+/** Makes a credential unrelated to the API key. */
 export function foreign(label: string, authorization: string): Credential {
   return { label, budget: 'no key', isSecret: false, authorization: () => authorization }
 }
 
 /** Keeps keys, and what was made from them, out of reports. */
 export interface Redaction {
-  /** From here on, also this one. */
+  /** Adds a secret. */
   hide(secret: string): void
   redact(text: string): string
 }
@@ -78,8 +77,8 @@ export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
 }
 
 /**
- * The characters that stand for a text in base64 and base64url wherever it begins: of the groups of
- * three bytes, those that hold nothing else.
+ * Returns the characters that represent a text in base64 and base64url at any offset: the groups of
+ * three bytes that contain nothing else.
  */
 function inBase64(text: string): readonly string[] {
   const spellings = ['', ' ', '  '].map(before => {

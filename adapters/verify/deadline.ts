@@ -2,10 +2,10 @@ import type { WaitReason } from '../client/hooks.js'
 import type { Time } from '../client/time.js'
 import type { ReadOptions } from './verify-options.js'
 
-/** What is left of `maxWaitMs` for all waits of a run. */
+/** The rest of `maxWaitMs`, for all waits of a run. */
 export interface Deadline {
   allows(ms: number): boolean
-  /** The caller has asked `allows`. */
+  /** Waits; the caller has asked `allows`. */
   wait(ms: number, reason: WaitReason): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import type { CheckResult } from './verify-options.js'
 
 type Redact = (text: string) => string
 
-/** A failure for reports: each part in one line, without keys. */
+/** Prepares a failure for reports: each part in one line, without keys. */
 export function evidenceOf(
   { sent, came, expected, guilty }: CheckFailure,
   redact: Redact,
@@ -20,12 +20,12 @@ export function evidenceOf(
   }
 }
 
-/** Part of a string keeps the whole of it in memory: here a body of megabytes. */
+/** Copies a string, whose parts would otherwise keep a body of megabytes in memory. */
 function copy(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text))
 }
 
-/** What came, in one line. */
+/** Describes a reply in one line. */
 function describe({ status, headers, body }: Reply, redact: Redact, guilty?: string): string {
   const fields = [...headers]
     .filter(([name]) => SHOWN.test(name))
@@ -37,25 +37,25 @@ function describe({ status, headers, body }: Reply, redact: Redact, guilty?: str
 const SHOWN =
   /^(x-ratelimit-.*|retry-after|content-type|location|allow|www-authenticate|sunset|deprecation|link)$/
 
-/** Addresses without user and password. */
+/** Removes user and password from addresses. */
 export function withoutUser(text: string): string {
   return text.replace(/\/\/[^\s/?#]*@/g, '//…@')
 }
 
-/** Larger than any key, and small enough to look for keys in it. */
+/** Larger than any key, yet small enough to search for keys. */
 const MARGIN = 65_536
-/** What precedes the guilty part. */
+/** Characters shown before the guilty part. */
 const LEAD = 80
 
 /**
- * This many characters of a text, printable and without keys: its beginning, or where it holds the
- * guilty part.
+ * Returns this many characters of a text, printable and without keys: its beginning, or the
+ * surroundings of the guilty part.
  */
 export function excerpt(text: string, length: number, redact: Redact, guilty = ''): string {
   const at = text.indexOf(guilty)
   if (at < 0) return `${excerpt(text, length / 3, redact)} … ${excerpt(guilty, length / 2, redact)}`
   const from = Math.max(0, at - MARGIN)
-  // Keys go before the text is cut: of a key that is cut, the rest would be shown.
+  // Redacts before cutting, which would leave the rest of a key.
   const clean = redact(text.slice(from, at + length + MARGIN))
   const found = clean.indexOf(redact(guilty))
   const start = from === 0 && found <= length / 2 ? 0 : Math.max(0, found - LEAD)

@@ -1,11 +1,9 @@
 import type { Reply } from './check.js'
 import { CheckFailure } from './failure.js'
 
-/*
- * What a reply has to meet. All throw CheckFailure.
- */
+/* Expectations of replies. All throw CheckFailure. */
 
-/** @param guilty the part of the body that breaks the requirement */
+/** @param guilty part of the body that breaks the requirement */
 export function that(
   reply: Reply,
   holds: boolean,
@@ -16,7 +14,7 @@ export function that(
   throw new CheckFailure({ sent: reply.sent, came: reply, expected, guilty })
 }
 
-/** @param issue what is expected instead; undefined if all is well */
+/** @param issue describes what is expected instead; undefined if nothing is wrong */
 export function noIssue(reply: Reply, issue: string | undefined, guilty?: string): void {
   that(reply, issue === undefined, issue ?? '', guilty)
 }
@@ -26,9 +24,9 @@ export function status(reply: Reply, ...statuses: readonly number[]): void {
 }
 
 /**
- * For what the specification leaves open: any refusal is fine, a failure of the server is not.
- *
- * @returns whether it was not refused
+ * Accepts any refusal, but no failure of the server: for requests that the specification leaves
+ * open.
+ * @returns true if the request was not refused
  */
 export function refusalOr(reply: Reply, ...statuses: readonly number[]): boolean {
   const isServed = statuses.includes(reply.status)

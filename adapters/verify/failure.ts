@@ -1,14 +1,14 @@
 import type { Level, Reply } from './check.js'
 
-/** A broken requirement: what was sent, what came, what was expected. */
+/** A broken requirement: the request, the reply, and the expectation. */
 export class CheckFailure extends Error {
   override readonly name = 'CheckFailure'
   readonly sent: string
   readonly came: Reply | string
   readonly expected: string
-  /** The part of what came that breaks the requirement. */
+  /** Part of the reply that breaks the requirement. */
   readonly guilty: string | undefined
-  /** Other than the level of the check. */
+  /** Overrides the level of the check. */
   readonly level: Level | undefined
 
   constructor(given: FailureOptions) {

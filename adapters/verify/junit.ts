@@ -2,7 +2,9 @@ import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
-/** The report as JUnit XML. Only a broken MUST is a failure there; JUnit has no warnings. */
+/**
+ * Writes the report as JUnit XML. Only a broken MUST is a failure there, as JUnit has no warnings.
+ */
 export function reportJUnit({ results }: VerifyReport): string {
   return toJUnit('animal-adoption-store verify', results.map(testCase))
 }

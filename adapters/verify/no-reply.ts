@@ -1,13 +1,13 @@
 import { CheckFailure } from './failure.js'
 
-/** No response of the API is longer, and no server can exhaust our memory. */
+/** Exceeds any response of the API, but not our memory. */
 const LONGEST_BODY = 2 * 1_048_576
 
 /** A request without a complete HTTP response. */
 export class NoReply extends CheckFailure {
-  /** What went wrong, for programs: `timeout`, `too-large`, or a code such as `ECONNREFUSED`. */
+  /** Reason for programs: `timeout`, `too-large`, or a code such as `ECONNREFUSED`. */
   readonly code: string
-  /** The same for people. */
+  /** Reason for people. */
   readonly reason: string
 
   constructor(sent: string, code: string, reason = inWords(code)) {
@@ -22,7 +22,7 @@ export async function readBody(
   chunks: AsyncIterable<Uint8Array> | null,
   sent: string,
 ): Promise<string> {
-  // JSON has no byte order mark (RFC 8259 §8.1): it is kept, so that parsing fails.
+  // Keeps a byte order mark, so that parsing fails: JSON has none (RFC 8259 §8.1).
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   let text = ''
   let size = 0
@@ -36,16 +36,16 @@ export async function readBody(
   return text + decoder.decode()
 }
 
-/** The code of the innermost reason of a failed request, or its message where it has none. */
+/** Code of the innermost cause of a failed request; its message if there is no code. */
 export function codeOf(thrown: unknown): string {
   const { code, message, name, cause } = thrown as Error & { code?: unknown }
   if (cause !== undefined && cause !== null) return codeOf(cause)
-  // Newer versions of Node give it no code.
+  // Newer versions of Node give this error no code.
   if (name === 'HTTPParserError') return String(code ?? 'HPE_INVALID')
   return typeof code === 'string' && code !== '' ? code : message
 }
 
-/** Whether the other side ended the connection. */
+/** True if the other side ended the connection. */
 export function isClosed(code: string): boolean {
   return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code)
 }

@@ -6,7 +6,7 @@ import type { Reply } from './check.js'
 import * as expect from './expect.js'
 import { CheckFailure, CheckSkipped } from './failure.js'
 
-/** An animal in a response: all integers are exact. */
+/** An animal in a response, with exact integers. */
 export interface Animal {
   readonly id: Int64
   readonly name: string
@@ -23,7 +23,7 @@ export function jsonOf(reply: Reply): unknown {
   }
 }
 
-/** Undefined where a body is not JSON, which another check reports. */
+/** Undefined if a body is not JSON, which another check reports. */
 export function jsonIn(reply: Reply): unknown {
   try {
     return jsonOf(reply)
@@ -38,7 +38,7 @@ export function objectOf(reply: Reply): Readonly<Record<string, unknown>> {
   return value
 }
 
-/** One member of a JSON object. */
+/** Returns a member of a JSON object. */
 export function memberOf(reply: Reply, name: string): unknown {
   return objectOf(reply)[name]
 }
@@ -55,15 +55,15 @@ export function animalsOf(reply: Reply): readonly Animal[] {
   return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
 }
 
-/** The same; undefined where the list cannot be read. */
+/** Like `animalsOf`; undefined if the list cannot be read. */
 export function listIn(reply: Reply): readonly Animal[] | undefined {
   const isList = reply.status === 200 && Array.isArray(jsonIn(reply))
   return isList ? animalsOf(reply) : undefined
 }
 
 /**
- * What is wrong with an animal (spec §2); undefined if nothing is. Not by the schema of the store: a
- * mistake there would be looked for with itself.
+ * Describes the mistake in an animal (spec §2); undefined if there is none. Independent of the
+ * store's schema, which could share the mistake.
  */
 export function animalIssue(value: unknown): string | undefined {
   if (!isObject(value)) return 'an Animal as a JSON object'
@@ -89,7 +89,7 @@ export const RATE_LIMIT_HEADERS = [
   'x-ratelimit-reset',
 ] as const
 
-/** @throws CheckSkipped where another check reports their absence or form */
+/** @throws CheckSkipped if another check reports their absence or form */
 export function numbersOf({ headers }: Reply) {
   const { rateLimit } = readLimits(headers)
   if (rateLimit) return rateLimit

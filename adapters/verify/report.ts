@@ -1,7 +1,7 @@
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
-/** A broken requirement for people. */
+/** Describes a broken requirement for people. */
 export function resultText({ id, level, source, title, failure }: CheckResult): string {
   if (!failure) return ''
   const { sent, came, expected, hint } = failure
@@ -14,7 +14,7 @@ ${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}
 ${hint === undefined ? '' : `  hint      ${hint}\n`}`
 }
 
-/** One line of counts, below the reasons why checks were skipped. */
+/** Counts results in one line, below the reasons for skipped checks. */
 export function summaryText({ results, requestCount }: VerifyReport, ms: number): string {
   const count = (outcome: CheckResult['outcome'], level?: CheckResult['level']) =>
     results.filter(result => result.outcome === outcome && (level ?? result.level) === result.level)

@@ -5,13 +5,15 @@ import type { Reply } from './check.js'
 import type { Deadline } from './deadline.js'
 import { VerifyError } from './verify-error.js'
 
-/** What keeps the requests of one key within its limit. */
+/** Keeps the requests of one key within its limit. */
 export interface Budget {
   /** The announced limit; undefined before the first reply, or without headers. */
   readonly limit: number | undefined
-  /** @throws VerifyError if no wait could make room for as many requests */
+  /** @throws VerifyError if no wait could make room for so many requests */
   plan(requests: number): void
-  /** Resolves when the next request is within the limit. @throws VerifyError if that takes too long */
+  /**
+   * Resolves when the next request is within the limit. @throws VerifyError if that takes too long
+   */
   ready(): Promise<void>
   note(reply: Reply): void
   /** Waits as a 429 demands. @throws VerifyError after too many of them */
@@ -19,15 +21,15 @@ export interface Budget {
 }
 
 export interface BudgetOptions {
-  /** Whose it is, in words. */
+  /** Name of the key, in messages. */
   readonly name: string
   readonly time: Time
   readonly deadline: Deadline
 }
 
-/** Fewer than any plan bans for. */
+/** Below the ban threshold of any plan. */
 const MAX_REJECTIONS = 3
-/** The specification has no longer window; a minute more, as clocks differ. */
+/** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
 const LONGEST_WINDOW = 86_460_000
 
 export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
@@ -48,7 +50,7 @@ export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
       throw new VerifyError(`${room}, and this may take ${requests}; choose fewer checks`)
     },
     async ready() {
-      // Headers that are still 0 after two resets cannot be true; a check names them.
+      // Headers still at 0 after two resets are wrong; a check reports them.
       if (remaining <= 0 && time.now() < resetAt && vainWaits < 2) {
         await pause(resetAt, 'limit')
         if (limit !== undefined && limit > 1) vainWaits++
@@ -62,11 +64,11 @@ export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
       if (!rateLimit) return
       const untilReset = rateLimit.reset * 1000 - (sentAt ?? time.now())
       limit = rateLimit.limit
-      // A reset that cannot be true is no reason to wait; a check names it.
+      // A reset beyond any window is wrong, so it is not waited for; a check reports it.
       const isCredible = untilReset <= LONGEST_WINDOW
       const announced = isCredible ? rateLimit.remaining : Number.POSITIVE_INFINITY
       underWay = Math.max(0, underWay - 1)
-      // The replies to concurrent requests may come in any order.
+      // Concurrent replies may come in any order.
       remaining = underWay > 0 ? Math.min(remaining, announced) : announced
       resetAt = isCredible ? time.now() + untilReset : 0
       if (remaining > 0) vainWaits = 0

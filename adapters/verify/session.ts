@@ -12,9 +12,9 @@ import type { ReadOptions } from './verify-options.js'
 /** The server under test and what is known about it. */
 export interface Session extends Subject {
   categoryId: Subject['categoryId']
-  /** How many requests were sent. */
+  /** Number of requests sent. */
   readonly requestCount: number
-  /** Of the API key. */
+  /** Budget of the API key. */
   readonly budget: Budget
   /** Replaces keys by their labels. */
   redact(text: string): string
@@ -99,15 +99,15 @@ export function createSession(options: ReadOptions): Session {
   }
 }
 
-/** Of an Error body, in characters. */
+/** Maximum characters of an Error body. */
 const LONGEST_ERROR = 65_536
-/** Characters of all replies that `once` keeps. */
+/** Maximum characters of all replies that `once` keeps. */
 const MOST_KNOWN = 4 * 1_048_576
 
 function createMemory(send: Subject['send']): Subject['once'] {
   const known = new Map<string, Promise<Reply>>()
   let size = 0
-  /** A server that sends megabytes each time is asked again instead. */
+  /** Large replies are not kept, but requested again. */
   const remember = (name: string, reply: Reply) => {
     size += reply.body.length
     if (size > MOST_KNOWN) known.delete(name)

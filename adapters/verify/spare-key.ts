@@ -7,7 +7,7 @@ import { numbersOf } from './replies.js'
 /** Larger limits are not exhausted: that would be a load test. */
 const LARGEST_LIMIT = 2_000
 
-/** Uses the spare key up, and again when the rejection is no longer fresh. */
+/** Exhausts the spare key, and again once the rejection is no longer fresh. */
 export function createSpareKey(
   send: Subject['send'],
   now: () => number,
@@ -46,13 +46,13 @@ export function createSpareKey(
     return { first, last, rejection: undefined, at: now() }
   }
 
-  /** Half of its wait, so that whoever gets it has time to use it. */
+  /** Half of its wait, so that every check has time to use it. */
   function freshFor(rejection: Reply): number {
     return (waitOf(rejection, now()) ?? 10_000) / 2
   }
 }
 
-/** What `Retry-After` asks for, in ms; undefined where it cannot be read. */
+/** Wait demanded by `Retry-After`, in ms; undefined if unreadable. */
 export function waitOf({ headers }: Reply, now: number): number | undefined {
   const sentAt = readHttpDate(headers.get('date')) ?? now
   const until = retryInstant(headers.get('retry-after'), sentAt)

@@ -7,17 +7,17 @@ import { excerpt } from './evidence.js'
 import { codeOf, isClosed, NoReply, readBody } from './no-reply.js'
 import type { ReadOptions } from './verify-options.js'
 
-/** Requests to one server, whatever their budget. All methods throw NoReply. */
+/** Sends requests to one server, whatever their budget. All methods throw NoReply. */
 export interface Transport {
   readonly origin: string
-  /** Of the base address, without the origin; '' at its root. */
+  /** Path of the base address; '' at the root. */
   readonly basePath: string
-  /** How many requests were sent. */
+  /** Number of requests sent. */
   readonly requestCount: number
   send(call: Call): Promise<Reply>
-  /** In turn on one connection. */
+  /** Sends calls in turn on one connection. */
   sendTogether(calls: readonly Call[]): Promise<readonly Reply[]>
-  /** Without a key: another server may answer. */
+  /** Downloads without a key: another server may answer. */
   download(url: string): Promise<Reply>
 }
 
@@ -37,7 +37,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     },
     async send(call) {
       const request = plain(call)
-      // The connection may end because of the request before; a server that crashes does so again.
+      // The previous request may have ended the connection; a server that crashes does so again.
       return await transmit(request)
         .catch((error: unknown) => (isReset(error) ? transmit(request) : Promise.reject(error)))
         .catch((error: unknown) => refusalOf(request, error))
@@ -105,8 +105,8 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
   }
 
   /**
-   * A server that refuses a body before reading it may reset the connection, and the reply is lost
-   * (RFC 9112 §9.6). It answers the head alone with 413; any other reply says nothing about the body.
+   * A server that refuses a body unread may reset the connection and lose the reply (RFC 9112
+   * §9.6). It then answers the head alone with 413; any other reply says nothing about the body.
    */
   async function refusalOf(request: PlainRequest, error: unknown): Promise<Reply> {
     const { body, headers } = request
@@ -146,7 +146,7 @@ function inWords(
   return `${shown.replaceAll('{key}', '<key>')}, ${label}`
 }
 
-/** One character for each byte. */
+/** One character per byte. */
 function bytesOf(body: Uint8Array): string {
   return Array.from(body.subarray(0, 1_000), byte => String.fromCharCode(byte)).join('')
 }

@@ -39,94 +39,49 @@ const isIds = rule(
 )
 
 export const VERIFY_OPTIONS = {
-  /** With its version segment, such as `https://staging.example.org/v1`. */
+  /** Base address with its version segment, such as `https://staging.example.org/v1`. */
   baseUrl: typed<string>(isAddress),
   /** The API key. */
   apiKey: typed<string>(isKey),
-  /**
-   * Whether to exhaust the spare key: 429, `Retry-After`, temporary ban.
-   * @default false
-   */
+  /** Exhausts the spare key: 429, `Retry-After`, temporary ban. @default false */
   exhaust: withDefault(isBoolean, false),
-  /**
-   * A second, throwaway key for `exhaust`.
-   * @default none
-   */
+  /** A second, throwaway key for `exhaust`. @default none */
   spareApiKey: optional(typed<string>(isKey)),
-  /**
-   * Whether the server should support `Idempotency-Key`, which is not in the specification.
-   * @default false
-   */
+  /** Requires `Idempotency-Key`, which is not in the specification. @default false */
   idempotency: withDefault(isBoolean, false),
-  /**
-   * Creates no animals.
-   * @default false
-   */
+  /** Creates no animals. @default false */
   readOnly: withDefault(isBoolean, false),
-  /**
-   * Ids or their beginnings, such as `auth` or `create.name`.
-   * @default all
-   */
+  /** Ids or prefixes of ids to run, such as `auth` or `create.name`. @default all */
   only: withDefault(typed<readonly string[]>(isIds), []),
-  /**
-   * Ids or their beginnings.
-   * @default none
-   */
+  /** Ids or prefixes of ids to leave out. @default none */
   skip: withDefault(typed<readonly string[]>(isIds), []),
-  /**
-   * `MUST` leaves out what is only common practice.
-   * @default both
-   */
+  /** `MUST` leaves out common practice. @default both */
   level: optional(typed<Level>(isOneOf(['MUST', 'SHOULD']))),
-  /**
-   * Where the server serves its description, as JSON.
-   * @default none
-   */
+  /** Address of the server's description, as JSON. @default none */
   openApiUrl: optional(
     typed<string>({
       ...isAddress,
       accepts: value => typeof value === 'string' && isUrl(value),
     }),
   ),
-  /**
-   * Time limit per request, in ms.
-   * @default 10_000
-   */
+  /** Time limit per request, in ms. @default 10_000 */
   timeoutMs: withDefault(isTimeout, 10_000),
   /**
    * Time limit for all waits together, for budgets and the end of a ban, in ms.
    * @default 1_800_000
    */
   maxWaitMs: withDefault(isCount, 1_800_000),
-  /**
-   * Stops at the first broken MUST.
-   * @default false
-   */
+  /** Stops at the first broken MUST. @default false */
   bail: withDefault(isBoolean, false),
-  /**
-   * Called with each result of `verify`, and how far the run has come.
-   * @default none
-   */
+  /** Called with each result of `verify` and the progress of the run. @default none */
   onResult: withDefault(typed<(progress: VerifyProgress) => void>(isFunction), () => {}),
-  /**
-   * Called when requests begin to wait: why, and until when.
-   * @default none
-   */
+  /** Called when requests begin to wait, with the reason and the end. @default none */
   onWait: withDefault(typed<(wait: Wait) => void>(isFunction), () => {}),
-  /**
-   * Sends the requests, and takes the place of the network: checks that need a socket are then skipped.
-   * @default the platform's
-   */
+  /** Replaces the network; checks that need a socket are then skipped. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
-  /**
-   * The current time, in ms since the Unix epoch.
-   * @default Date.now
-   */
+  /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), () => Date.now()),
-  /**
-   * Waits: `(ms, { signal }) => Promise`.
-   * @default setTimeout
-   */
+  /** Waits: `(ms, { signal }) => Promise`. @default setTimeout */
   sleep: optional(typed<Sleep>(isFunction)),
 }
 /**
@@ -148,12 +103,12 @@ export interface CheckResult {
   readonly outcome: 'passed' | 'failed' | 'skipped'
   /** Why it was skipped. */
   readonly reason?: string
-  /** How the requirement was broken; keys are replaced by words. */
+  /** The broken requirement; keys are replaced by words. */
   readonly failure?: {
     readonly sent: string
     readonly came: string
     readonly expected: string
-    /** What to do about it, if it may not be the server's own code. */
+    /** Advice, if the failure may not be the server's own. */
     readonly hint?: string
   }
 }
@@ -162,7 +117,7 @@ export interface VerifyProgress {
   readonly result: CheckResult
   readonly checksDone: number
   readonly checkCount: number
-  /** The most requests that are left, besides those with the spare key. */
+  /** Maximum requests left, besides those with the spare key. */
   readonly requestsLeft: number
   /** The announced limit of the API key; undefined without headers. */
   readonly limit: number | undefined

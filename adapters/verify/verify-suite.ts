@@ -4,7 +4,7 @@ import type { VerifyOptions } from './verify-options.js'
 /** `test` of node:test, Vitest or Jest. */
 export interface TestFunction {
   (name: string, run: TestBody, timeoutMs?: number): unknown
-  /** Without it, checks that the options leave out are not registered. */
+  /** Registers skipped tests; without it, checks that the options exclude are not registered. */
   skip?(name: string, run: TestBody): unknown
 }
 
@@ -26,7 +26,7 @@ type TestBody = (...given: readonly unknown[]) => Promise<void>
 export function verifySuite(test: TestFunction, options: VerifyOptions): void {
   const run = prepare(options)
   let started: Promise<void> | undefined
-  // Vitest and Jest allow 5 s unless told otherwise; a wait for the next window takes longer.
+  // Vitest and Jest allow 5 s by default; a wait for the next window takes longer.
   const timeoutMs = (options.maxWaitMs ?? 1_800_000) + 60_000
 
   for (const check of run.checks) {
@@ -49,7 +49,7 @@ export function verifySuite(test: TestFunction, options: VerifyOptions): void {
   }
 }
 
-/** In Jest, which has no way to skip a test that has begun, it passes. */
+/** Skips a test that has begun; in Jest, which cannot, it passes. */
 function skip(context: unknown, reason: string | undefined): void {
   const { skip: given } = (context ?? {}) as { skip?: (reason?: string) => void }
   given?.call(context, reason)

@@ -20,27 +20,26 @@ import {
 
 export interface VerifyReport {
   readonly baseUrl: string
-  /** No MUST is broken, and something was checked. */
+  /** True if no MUST is broken, and something was checked. */
   readonly ok: boolean
   readonly requestCount: number
   readonly results: readonly CheckResult[]
 }
 
-/** What to run, in order, with the server at hand. */
+/** The selected checks in order, with access to the server. */
 export interface Run {
   readonly checks: readonly Check[]
   readonly session: Session
-  /** Why the options leave a check out; undefined if they do not. */
+  /** Why the options exclude a check; undefined if they do not. */
   missing(check: Check): string | undefined
-  /** Asks the server whether it can be verified. @throws VerifyError */
+  /** Finds out if the server can be verified. @throws VerifyError */
   start(): Promise<void>
   /** @throws VerifyError */
   judge(check: Check): Promise<CheckResult>
 }
 
 /**
- * Runs the checks one after the other.
- *
+ * Runs the checks in turn.
  * @throws OptionError
  * @throws VerifyError if the server cannot be verified at all
  *
@@ -76,14 +75,14 @@ export async function verify(options: VerifyOptions): Promise<VerifyReport> {
   return { baseUrl: options.baseUrl, ok, requestCount, results }
 }
 
-/** A report of skipped checks would look like a success. @throws VerifyError */
+/** A report without checks would look like a success. @throws VerifyError */
 function refuseNothing(missing: readonly (string | undefined)[]): void {
   if (missing.includes(undefined)) return
   const why = missing.length === 0 ? 'is left out' : [...new Set(missing)].join('; or ')
   throw new VerifyError(`Nothing would be checked: each selected check ${why}; change the options`)
 }
 
-/** The most that checks send, besides requests with the spare key. */
+/** Maximum requests of checks, besides those with the spare key. */
 export function sumOfRequests(checks: readonly Check[]): number {
   return checks.reduce((sum, { maxRequests }) => sum + maxRequests, 0)
 }
@@ -92,7 +91,7 @@ function isBroken({ level, outcome }: CheckResult): boolean {
   return level === 'MUST' && outcome === 'failed'
 }
 
-/** Each takes `timeoutMs`. */
+/** Each timeout takes `timeoutMs`. */
 const MOST_TIMEOUTS = 3
 
 /** @throws OptionError */
@@ -103,7 +102,7 @@ export function prepare(given: VerifyOptions): Run {
   let lost: string | undefined
   let timeouts = 0
 
-  /** Why the rest makes no sense after a breakdown, if so. */
+  /** Why to skip the remaining checks, if the server is down. */
   async function isLost(failure: CheckFailure): Promise<string | undefined> {
     if (failure instanceof NoReply && failure.code === 'timeout') timeouts++
     if (timeouts >= MOST_TIMEOUTS) return `${timeouts} requests got no response in time`
@@ -142,7 +141,6 @@ export function prepare(given: VerifyOptions): Run {
 interface Outcome {
   readonly level: Level
   readonly failure?: CheckFailure
-  /** Why it was skipped. */
   readonly reason?: string
 }
 
@@ -169,7 +167,7 @@ async function runOf({ run, requirement: { level } }: Check, session: Session): 
   }
 }
 
-/** In the order of a run. @throws OptionError */
+/** Selects checks, in the order of a run. @throws OptionError */
 export function selectChecks({
   only = [],
   skip = [],
@@ -196,7 +194,7 @@ export function selectChecks({
   )
 }
 
-/** The failures that no check can name, one line each. */
+/** Reports failures that no check can name, one line each. */
 async function probe(session: Session, options: ReadOptions): Promise<void> {
   const { baseUrl, exhaust } = options
   const reply = await tryOut(session)
@@ -257,18 +255,18 @@ function knownCategory(reply: Reply): Int64 {
   return isInt64(first?.categoryId) ? first.categoryId : 1
 }
 
-/** RFC 9110 §15.6: the server itself says that it failed, or says nothing at all. */
+/** RFC 9110 §15.6: the server says that it failed, or does not respond. */
 function isBrokenDown(failure: CheckFailure): boolean {
   if (failure instanceof NoReply) return true
   return typeof failure.came === 'object' && failure.came.status >= 500
 }
 
-/** The same of a reply. With 501 a server says that it does not have a method. */
+/** True for a server failure; 501 only says that a method is not implemented. */
 function isBreakdown({ status, method }: Reply): boolean {
   return status >= 500 && (status !== 501 || method === 'GET' || method === 'POST')
 }
 
-/** Why the options leave a check out. */
+/** Why the options exclude a check. */
 function missingNeed({ needs }: Check, options: ReadOptions): string | undefined {
   const missing: Partial<Record<Need, string | false>> = {
     create: options.readOnly && 'creates animals, and the run is read-only',

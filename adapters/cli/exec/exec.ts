@@ -38,7 +38,7 @@ export interface Result {
   readonly report: Report
   /** Why nothing was checked; undefined if something was. */
   readonly untested: string | undefined
-  /** How many requests came after the end of the command: they are not in the report. */
+  /** Requests after the end of the command, which are not in the report. */
   readonly late: number
 }
 
@@ -78,7 +78,7 @@ export async function exec(
   })
 }
 
-/** What the verdict leaves out, in one line; empty for nothing. */
+/** Names, in one line, what the verdict leaves out; empty for nothing. */
 function lateText({ late }: Pick<Result, 'late'>): string {
   const LATE = 'after the command had ended, from a process that it left running'
   return late === 0 ? '' : `${count(late, 'request')} came ${LATE}: they are not in the verdict.\n`
@@ -146,7 +146,7 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
-  /** Whether every call got 401. */
+  /** True if every call got 401. */
   readonly isRefused: boolean
   /** Only with `--record`. */
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
@@ -212,7 +212,7 @@ export async function whileOthersSend({ strict }: VerdictSettings, baseUrl: stri
   await setTimeout(isRunning ? GRACE.strict : GRACE.usual)
 }
 
-/** Whether another process has this base URL in its environment, where Linux shows it. */
+/** True if another process has this base URL in its environment, which only Linux shows. */
 async function hasLeftRunning(baseUrl: string): Promise<boolean> {
   const ids = (await readdir('/proc').catch(() => [])).filter(name => /^\d+$/.test(name))
   const environments = ids.map(id => readFile(`/proc/${id}/environ`, 'utf8').catch(() => ''))

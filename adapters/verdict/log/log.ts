@@ -14,7 +14,7 @@ export type Log<Item> = ReturnType<typeof createLog<Item>>
 export function createLog<Item>(options: LogOptions) {
   const { capacity, characters, least = 0, begin = { last: 0, dropped: 0 } } = options
   let { last, dropped } = begin
-  // Dropped items stay in front until there are as many as kept ones.
+  // Dropped items stay in front until `capacity` of them have piled up.
   let items: (Item | undefined)[] = []
   let sizes: number[] = []
   let head = 0

@@ -11,7 +11,7 @@ const OPERATIONS: Readonly<Record<string, { title: string; call: Call }>> = {
   get: { title: 'getPet', call: ABSENT },
 }
 
-/** Where a careless server may look for a key. */
+/** Query parameters in which a careless server may look for a key. */
 const PARAMETERS = 'access_token api_key apikey apiKey api-key key token auth'.split(' ')
 const FIELDS = {
   'x-api-key': '{key}',
@@ -23,7 +23,7 @@ const FIELDS = {
   cookie: 'api_key={key}; token={key}; session={key}',
 }
 
-/** What a server behind a proxy may trust. */
+/** Headers that a server behind a proxy may trust. */
 const INSIDE = {
   'x-forwarded-for': '127.0.0.1',
   'x-forwarded-host': 'localhost',
@@ -44,7 +44,7 @@ const WRONG: Table = {
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
     altered('with a character before the key', key => `Bearer x${key}`),
   ]),
-  // RFC 6750 §3.1: a malformed request may be 400 as well.
+  // A malformed request may also get 400 (RFC 6750 §3.1).
   single: wrong(
     'a key with something beside it is invalid',
     [

@@ -4,22 +4,22 @@ import type { Call, Names, Reply, Subject } from '../check.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 
-/** An id that no service has given yet. */
+/** An id that no service has assigned yet. */
 export const ABSENT_ID = '9223372036854775807'
 
 export const LIST: Call = { path: '/pets' }
 export const WHOLE_LIST: Call = { path: '/pets?limit=100' }
 export const ABSENT: Call = { path: `/pets/${ABSENT_ID}` }
-/** Creates nothing, wherever bodies are checked. */
+/** Creates nothing on a server that checks bodies. */
 export const INVALID: Call = { method: 'POST', path: '/pets', body: '{}' }
 
-/** `POST /pets` with this text, or with this value as JSON. */
+/** `POST /pets` with a text, or a value as JSON. */
 export function post(body: unknown, headers: Readonly<Record<string, string>> = {}): Call {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : toJson(body)
   return { method: 'POST', path: '/pets', body: text, headers }
 }
 
-/** A valid animal that everyone recognizes, complete, so that a check breaks for one reason only. */
+/** A complete, valid animal with a recognizable name, so that a check fails for one reason only. */
 export function animal({ name, categoryId }: Names, label: string) {
   return { name: name(label), categoryId, status: 'available' } as const
 }
@@ -30,12 +30,12 @@ export function postCategory(names: Names, category: string, label: string): Cal
   return post(`{"name":${toJson(name)},"categoryId":${category},"status":"${status}"}`)
 }
 
-/** Creates the animal of this status that the checks of a run share. */
+/** Creates the animal with this status that the checks of a run share. */
 export function postSample(names: Names, status: PetStatus): Call {
   return post({ ...animal(names, status), status })
 }
 
-/** Sends all of them, and waits for all replies: a late one would belong to the next check. */
+/** Sends all calls, and waits for all replies: a late one would affect the next check. */
 export async function atOnce({ send }: Subject, calls: readonly Call[]): Promise<readonly Reply[]> {
   const sending = calls.map(send)
   await Promise.allSettled(sending)

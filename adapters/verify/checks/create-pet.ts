@@ -9,7 +9,7 @@ import { animal, atOnce, post, postCategory, postSample } from './calls.js'
 import { allAnimals, sample, wholeList } from './samples.js'
 import { checksOf, each, type Table } from './table.js'
 
-/** Every printable character. */
+/** Every printable ASCII character. */
 const ASCII = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('')
 
 /** `categoryId` at its boundaries. */
@@ -20,7 +20,6 @@ const CATEGORIES = {
   zero: '0',
 }
 
-/** What is accepted. */
 const ACCEPTED: Table = {
   answer: {
     title: 'a valid animal is answered 201 with the fields that were sent',
@@ -92,7 +91,7 @@ const ACCEPTED: Table = {
     judge(reply) {
       expect.status(reply, 201)
       const status = memberOf(reply, 'status')
-      // Which one is not specified.
+      // The default status is not specified.
       const isKnown = status === undefined || isStatus(status)
       expect.that(reply, isKnown, 'a known `status`, or none', '"status"')
     },
@@ -229,7 +228,7 @@ function typed(names: Names, type: string) {
   return post(animal(names, type), { 'content-type': type })
 }
 
-/** @param texts in which `*` stands for what marks the animals of a run */
+/** @param texts in which `*` stands for the mark of a run's animals */
 function kept(title: string, ...texts: readonly string[]): Table[string] {
   return {
     title: `${title} comes back unchanged, or is refused`,
@@ -245,7 +244,7 @@ function kept(title: string, ...texts: readonly string[]): Table[string] {
         expectName(reply, pet['name'], name)
         stored.set(pet['id'], name)
       }
-      // A server may answer with what it was sent, and store something else.
+      // The response alone proves nothing: a server may echo one value and store another.
       if (stored.size === 0) return
       const { reply: list, animals } = await wholeList(subject)
       for (const { id, name } of animals) expectName(list, name, stored.get(id) ?? name)
@@ -270,12 +269,11 @@ function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
   return ids
 }
 
-/** A valid animal, whose recognizable name shows wherever it is stored. */
+/** An animal whose recognizable name shows wherever it is stored. */
 type Valid = ReturnType<typeof animal>
 
 const json = (...values: readonly unknown[]) => values.map(value => toJson(value))
 
-/** What is refused. */
 const REFUSED: Table = {
   'name-missing': refusedWith('a body without `name`', 'name', undefined),
   'category-missing': refusedWith('a body without `categoryId`', 'categoryId', undefined),
@@ -355,7 +353,7 @@ const REFUSED: Table = {
   ),
 }
 
-/** With categories as JSON text, valid or not. */
+/** Bodies with these categories as JSON text, valid or not. */
 function withCategories(valid: Valid, ...categories: readonly string[]): readonly string[] {
   const text = toJson({ ...valid, categoryId: 0 })
   return categories.map(digits => text.replace('"categoryId":0', `"categoryId":${digits}`))
@@ -369,12 +367,12 @@ function refused(title: string, bodies: (valid: Valid) => readonly string[]): Ta
   }
 }
 
-/** @param values that the field has; undefined leaves it out */
+/** @param values of the field; undefined leaves it out */
 function refusedWith(title: string, field: string, ...values: readonly unknown[]): Table[string] {
   return refused(title, valid => json(...values.map(value => ({ ...valid, [field]: value }))))
 }
 
-/** `createPet` (spec §4.2). */
+/** Spec §4.2. */
 export const createPetChecks = checksOf(
   { name: 'create', source: 'spec §4.2', needs: ['create'] },
   { ...ACCEPTED, ...REFUSED },

@@ -38,7 +38,7 @@ export const deprecationChecks = checksOf(
         const sunset = headers.get('sunset') ?? ''
         const date = readHttpDate(sunset) ?? Number.NaN
         const isHttpDate = sunset === new Date(date).toUTCString()
-        // That day begins and ends at other instants elsewhere on earth.
+        // The day begins and ends at other instants in other time zones.
         const isThatDay = date >= SUNSET - 14 * HOUR && date <= SUNSET + DAY + 12 * HOUR
         const expected = 'Sunset on 5 December 2030, such as Thu, 05 Dec 2030 00:00:00 GMT'
         expect.that(reply, isHttpDate && isThatDay, expected)

@@ -7,7 +7,7 @@ import { checksOf } from './table.js'
 
 type Node = Readonly<Record<string, unknown>>
 
-/** Paths within a description, whose names have no spaces. */
+/** Paths within a description, separated by spaces, which names do not contain. */
 const LIST = 'paths /pets get'
 const CREATE = 'paths /pets post'
 const GET = 'paths /pets/{petId} get'
@@ -20,7 +20,6 @@ const STATUSES = {
   [GET]: ['200', '401', '404'],
 }
 
-/** The OpenAPI description that a server serves. */
 export const descriptionChecks = checksOf(
   { name: 'openapi', source: 'spec §4', needs: ['description'] },
   {
@@ -99,7 +98,7 @@ export const descriptionChecks = checksOf(
   },
 )
 
-/** What is at a path of the description; undefined if nothing is. */
+/** Returns the value at a path; undefined if there is none. */
 type At = (path: string) => unknown
 
 function expecting(expected: string, holds: (at: At) => boolean) {
@@ -128,7 +127,7 @@ function isBearer(at: At, name: string): boolean {
   return isHttp && String(at(`${scheme} scheme`)).toLowerCase() === 'bearer'
 }
 
-/** A field of the schema of a parameter of listPets. */
+/** A field in the schema of a parameter of listPets. */
 function parameter(at: At, name: string, field: string): unknown {
   const place = `${LIST} parameters`
   const all = at(place)
@@ -136,12 +135,12 @@ function parameter(at: At, name: string, field: string): unknown {
   return at(`${place} ${index} schema ${field}`)
 }
 
-/** In any order. */
+/** Compares in any order. */
 function isSame(values: unknown, expected: readonly string[]): boolean {
   return Array.isArray(values) && values.toSorted().join() === expected.toSorted().join()
 }
 
-/** With local references followed. */
+/** Finds a value, following local references. */
 function valueAt(document: Node, path: readonly string[]): unknown {
   let found: unknown = document
   for (const name of path) {

@@ -82,7 +82,7 @@ export const errorChecks = checksOf(
   },
 )
 
-/** @throws CheckSkipped where the usual error of this status is wrong already */
+/** @throws CheckSkipped if the usual error of this status is wrong already */
 function expectAsUsual(reply: Reply, usual: Reply, status: string): void {
   skipUnless(usual, status)
   skipUnless(reply, status)
@@ -92,7 +92,7 @@ function expectAsUsual(reply: Reply, usual: Reply, status: string): void {
   expect.noIssue(reply, errorIssue(reply))
 }
 
-/** What is wrong with an Error (spec §2, §7); undefined if nothing is. */
+/** Describes the mistake in an Error (spec §2, §7); undefined if there is none. */
 export function errorIssue(reply: Reply): string | undefined {
   if (!expect.isJsonType(reply)) return 'application/json'
   const body = jsonIn(reply)
@@ -103,13 +103,13 @@ export function errorIssue(reply: Reply): string | undefined {
   return status === reply.status ? undefined : `\`status\` ${reply.status}`
 }
 
-/** Another check judges whether it fails at all. */
+/** Leaves it to another check to judge whether the request fails. */
 function skipUnless(reply: Reply, status: string): void {
   if (reply.status === Number(status)) return
   throw new CheckSkipped(`the request that should be ${status} was answered ${reply.status}`)
 }
 
-/** Judges replies of this status. */
+/** Restricts a judge to replies of one status. */
 function of(status: string, judge: (reply: Reply) => void): (reply: Reply) => void {
   return reply => {
     skipUnless(reply, status)

@@ -15,7 +15,7 @@ const OTHERS: Readonly<Record<keyof typeof FAILURES, readonly Call[]>> = {
   '404': ['verify', '-1', '0', '1.5', '9223372036854775806'].map(id => ({ path: `/pets/${id}` })),
 }
 
-/** What has to hold for every response of the run so far, whatever check has caused it. */
+/** Requirements for every response of the run so far, whatever check caused it. */
 export const everyChecks = [
   ...checksOf(
     { name: 'error', source: 'spec §7' },
@@ -68,15 +68,14 @@ export const everyChecks = [
   ),
 ]
 
-/** The statuses of the specification (spec §7). A server library may send others by itself. */
+/** Statuses of the specification (spec §7). A server library may send others by itself. */
 const SPECIFIED: readonly number[] = [200, 201, 400, 401, 404, 429]
 
 /**
- * Judges the replies of the documented operations. One is wrong where another of its kind is right:
- * where all are wrong, the check of the usual one reports it.
- *
- * @param issue what is expected instead of a reply; undefined if all is well
- * @param kindOf by default its status
+ * Judges the replies of the documented operations. A wrong reply counts only if another of its kind
+ * is right: if all are wrong, the check of the usual one reports it.
+ * @param issue returns what was expected; undefined if nothing is wrong
+ * @param kindOf by default the status
  */
 function everywhere(
   title: string,

@@ -6,10 +6,10 @@ import { ABSENT, ABSENT_ID } from './calls.js'
 import { anyId, extremes, FIELDS, variety, wholeList } from './samples.js'
 import { checksOf } from './table.js'
 
-/** One animal, and those with names that code may change. */
+/** Maximum compared animals: one of each kind, and those with names that code may change. */
 const MOST_COMPARED = 24
 
-/** `getPet` (spec §4.3). */
+/** Spec §4.3. */
 export const getPetChecks = checksOf(
   { name: 'get', source: 'spec §4.3', needs: ['getPet'], maxRequests: 2 },
   {

@@ -8,7 +8,7 @@ import { checksOf, type Table } from './table.js'
 
 const ONE: Call = { path: '/pets?limit=1' }
 
-/** What a handler can break of HTTP/1.1; the rest is up to its HTTP library. */
+/** Parts of HTTP/1.1 that a handler can break; the rest is up to its HTTP library. */
 const TABLE: Table = {
   chunked: {
     title: 'a chunked body is read, or refused with 411',

@@ -8,7 +8,7 @@ import { checksOf } from './table.js'
 
 const DRAFT = 'draft-ietf-httpapi-idempotency-key-header-07'
 
-/** `Idempotency-Key` on `createPet`, for servers that say they have it. */
+/** `Idempotency-Key` on `createPet`, for servers that claim support. */
 export const idempotencyChecks = checksOf(
   {
     name: 'idempotency',

@@ -14,8 +14,8 @@ import { rateLimitHeaderChecks } from './rate-limit-headers.js'
 import { robustnessChecks } from './robustness.js'
 
 /**
- * All checks, in the order of a run: lists before and after there is something in them, what holds for
- * every response after most have come, and last what may break a server for good.
+ * All checks in the order of a run: lists before and after animals are created, requirements of
+ * every response after most have come, and last those that may break a server for good.
  */
 export const CHECKS: readonly Check[] = [
   ...emptyListChecks,

@@ -10,12 +10,12 @@ import { errorIssue } from './errors.js'
 import { allAnimals } from './samples.js'
 import { checksOf } from './table.js'
 
-/** The specification has none longer than a day; in ms, with a minute for clocks that differ. */
+/** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
 const LONGEST_WINDOW = 86_460_000
-/** Rejections that a ban may take: more than half of the limit is no accident. */
+/** Maximum rejections before a ban: more than half of the limit is no accident. */
 const MOST_REJECTIONS = 200
 
-/** What happens beyond the limit (spec §8). `exhausted` spares each check a window of its own. */
+/** Behaviour beyond the limit (spec §8). `exhausted` saves each check its own window. */
 export const limitChecks = checksOf(
   { name: 'limits', source: 'spec §8', needs: ['exhaust'], maxRequests: 0 },
   {
@@ -78,7 +78,7 @@ export const limitChecks = checksOf(
         const { first, last, rejection } = await subject.exhausted()
         const reply = await subject.send({ ...LIST, keeps429: true })
         expect.status(reply, 200)
-        // Where both count the same, the requests of the spare key show.
+        // If both keys share a count, requests of the spare key show.
         const [was, is] = [numbersOf(before), numbersOf(reply)]
         const used = last && rejection ? numbersOf(first).remaining - numbersOf(last).remaining : 0
         const isShared = was.reset === is.reset && used >= 5 && was.remaining - is.remaining >= used
@@ -109,7 +109,7 @@ export const limitChecks = checksOf(
       should: 'RFC 9110 §10.2.3',
       async run(subject) {
         const { rejection, until } = await waiting(subject)
-        // Half a second for the way there and back.
+        // Allows half a second for the round trip.
         await waitUntil(subject, until - 1_500)
         const early = await ask(subject)
         const expected = `429, as Retry-After of ${retryAfter(rejection)} says`
@@ -135,7 +135,7 @@ export const limitChecks = checksOf(
       async run(subject) {
         const ban = await banned(subject)
         const wait = waitOf(ban, subject.now())
-        // A 429 has to carry Retry-After (spec §7); how else a key is banned is left open.
+        // Only a 429 must carry Retry-After (spec §7); the form of a ban is left open.
         if (wait === undefined && ban.status !== 429) throw new CheckSkipped('the ban has no end')
         expect.that(ban, wait !== undefined, 'a Retry-After that says when the ban ends')
         expect.that(ban, wait <= LONGEST_WINDOW, 'a ban of at most a day')
@@ -153,7 +153,7 @@ async function rejected(subject: Subject): Promise<Reply> {
   throw new CheckSkipped('nothing was rejected')
 }
 
-/** A rejection whose wait can be waited for, and when it will be over. */
+/** A rejection with a readable wait, and its end. */
 async function waiting(subject: Subject): Promise<{ rejection: Reply; until: number }> {
   const { rejection, at } = await subject.exhausted()
   if (!rejection) throw new CheckSkipped('nothing was rejected')
@@ -165,7 +165,7 @@ async function waiting(subject: Subject): Promise<{ rejection: Reply; until: num
   return { rejection, until: at + wait }
 }
 
-/** In ms: until the window resets, with a minute for another window; at most a day. */
+/** In ms: until the window resets, plus a minute for another window; at most a day. */
 function longestWait(rejection: Reply, { now }: Subject): number {
   const { rateLimit, sentAt } = readLimits(rejection.headers)
   if (!rateLimit) return LONGEST_WINDOW
@@ -173,10 +173,10 @@ function longestWait(rejection: Reply, { now }: Subject): number {
   return Math.min(LONGEST_WINDOW, Math.max(0, untilReset) + 60_000)
 }
 
-/** The first reply of a ban. @throws CheckSkipped where there is none */
+/** The first reply of a ban. @throws CheckSkipped if there is none */
 async function banned(subject: Subject): Promise<Reply> {
   const rejection = await rejected(subject)
-  // From here on the key may be banned, not only used up.
+  // The key may now be banned, not only exhausted.
   subject.renew()
   const most = Math.min(MOST_REJECTIONS, Math.max(20, numbersOf(rejection).limit))
   const code = memberOf(rejection, 'code')

@@ -10,7 +10,7 @@ import { checksOf, each } from './table.js'
 
 const STATUSES = Object.fromEntries(PET_STATUSES.map(status => [status, status]))
 
-/** Before the run creates animals. */
+/** Run before animals are created. */
 export const emptyListChecks = checksOf(
   { name: 'list', source: 'spec §4.1' },
   {
@@ -22,7 +22,7 @@ export const emptyListChecks = checksOf(
   },
 )
 
-/** `listPets` (spec §4.1). */
+/** Spec §4.1. */
 export const listPetsChecks = checksOf(
   { name: 'list', source: 'spec §4.1', maxRequests: 2 },
   {
@@ -156,7 +156,7 @@ export const listPetsChecks = checksOf(
           const reply = await send({ path: `/pets?${query}` })
           const found = animalsOf(reply)
           const isRight = found.length <= 1 && found.every(({ status }) => status === 'sold')
-          // The limit counts what the filter lets through.
+          // The limit counts animals that match the filter.
           const isFound = found.length === 1 || stored.length === 0
           expect.that(reply, isRight && isFound, 'one animal, and it is sold')
         }

@@ -7,9 +7,9 @@ import { LIST, postSample } from './calls.js'
 import { FAILURES } from './errors.js'
 import { checksOf, each } from './table.js'
 
-/** How far a clock may be off when a response has no Date. */
+/** Tolerance in seconds for a clock if a response has no Date. */
 const CLOCK_ERROR = 600
-/** The specification has no window longer than a day. */
+/** In seconds: the specification has no longer window than a day. */
 const LONGEST_WINDOW = 86_400
 
 /** Rate limit headers (spec §8). */
@@ -96,25 +96,25 @@ function expectHeaders(reply: Reply, { seen }: Subject): void {
     sent: reply.sent,
     came: reply,
     expected: `the header ${missing}${isAnywhere ? '' : ', unless the limits do not apply here'}`,
-    // Whether the limits apply to these operations is left open (spec §8).
+    // The specification leaves open whether limits apply to these operations (spec §8).
     level: isAnywhere ? 'MUST' : 'SHOULD',
   })
 }
 
-/** In seconds: when a response was sent, and by how much that may be wrong. */
+/** Returns when a response was sent, and the possible error, in seconds. */
 function timeOf({ headers }: Reply, { now }: Subject) {
   const date = readHttpDate(headers.get('date'))
   if (date !== undefined) return { now: date / 1000, error: 1 }
   return { now: Math.floor(now() / 1000), error: CLOCK_ERROR }
 }
 
-/** Whether Reset can be a Unix time in seconds, as far as `Date` shows. */
+/** True if Reset can be a Unix time in seconds, judging by `Date`. */
 export function isResetPlausible(reply: Reply): boolean {
   const date = readHttpDate(reply.headers.get('date')) ?? Number.NaN
   return !(Math.abs(resetOf(reply) - date / 1000) > LONGEST_WINDOW + 1)
 }
 
-/** As sent: a timestamp in ms is a larger one. */
+/** As sent: a timestamp in ms is larger. */
 function resetOf(reply: Reply): number {
   numbersOf(reply)
   return Number(reply.headers.get('x-ratelimit-reset'))

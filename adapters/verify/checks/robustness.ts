@@ -10,7 +10,7 @@ import { animal, LIST, post, postCategory } from './calls.js'
 import { checksOf, type Table } from './table.js'
 
 const MEBIBYTE = 1_048_576
-/** Safe (RFC 4918 §9.1), as a service may well have PUT, PATCH and DELETE. */
+/** Safe (RFC 4918 §9.1), whereas a service may have PUT, PATCH and DELETE. */
 const UNKNOWN_METHOD: Call = { method: 'PROPFIND', path: '/pets' }
 
 const PROPERTIES = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
@@ -103,7 +103,8 @@ const PATHS: Table = {
 }
 
 /**
- * @param make some bodies from a valid one
+ * Sends each of some bodies.
+ * @param make derives bodies from a valid one
  * @param headers each is sent with each body
  */
 function bodies(
@@ -199,7 +200,7 @@ export const robustnessChecks = checksOf(
       async run(subject) {
         const call = post(`${' '.repeat(32 * MEBIBYTE)}${valid(subject, 'large')}`)
         const reply = await subject.send(call).catch((error: unknown) => {
-          // A server that refuses early may reset the connection, and the reply is lost (RFC 9112 §9.6).
+          // An early refusal may reset the connection, and lose the reply (RFC 9112 §9.6).
           if (error instanceof NoReply) throw new CheckSkipped(`${error.reason}, after 32 MiB`)
           throw error
         })
@@ -237,17 +238,17 @@ export const robustnessChecks = checksOf(
   },
 )
 
-/** An animal as JSON text. */
+/** A valid animal as JSON text. */
 function valid(names: Names, label: string): string {
   return toJson(animal(names, label))
 }
 
-/** With more members. */
+/** Adds members. */
 function extended(json: string, members: string): string {
   return `${json.slice(0, -1)},${members}}`
 }
 
-/** With bytes at the end of its first string value. */
+/** Inserts bytes at the end of the first string value. */
 function spliced(json: string, bytes: readonly number[]): Uint8Array {
   const at = json.indexOf('","')
   const [before, after] = [json.slice(0, at), json.slice(at)].map(part =>

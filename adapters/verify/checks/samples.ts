@@ -13,7 +13,7 @@ export interface Sample {
   readonly status: PetStatus
 }
 
-/** @throws CheckSkipped where it was not created */
+/** @throws CheckSkipped if it was not created */
 export async function sample(subject: Subject, status: PetStatus): Promise<Sample> {
   if (subject.readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
   const created = await subject.once(postSample(subject, status))
@@ -24,7 +24,7 @@ export async function sample(subject: Subject, status: PetStatus): Promise<Sampl
   return { created, id: pet['id'] as Int64, name: subject.name(status), status }
 }
 
-/** Creates animals until the run has made this many. @throws CheckSkipped */
+/** Creates animals until the run has this many. @throws CheckSkipped */
 export async function fill(subject: Subject, count: number): Promise<void> {
   const { readOnly, categoryId, name, send, seen } = subject
   const created = seen.filter(({ status }) => status === 201).length
@@ -34,7 +34,7 @@ export async function fill(subject: Subject, count: number): Promise<void> {
   }
 }
 
-/** The animals of the first page, if it holds all there are. @throws CheckSkipped */
+/** The animals of the first page, if there are no others. @throws CheckSkipped */
 export async function allAnimals(subject: Subject): Promise<WholeList> {
   const list = await wholeList(subject)
   if (list.animals.length < 100) return list
@@ -46,7 +46,7 @@ interface WholeList {
   readonly animals: readonly Animal[]
 }
 
-/** The first page, for checks of something else. @throws CheckSkipped where it cannot be read */
+/** The first page, for checks of something else. @throws CheckSkipped if it cannot be read */
 export async function wholeList({ send }: Subject): Promise<WholeList> {
   const reply = await send(WHOLE_LIST)
   const animals = listIn(reply)
@@ -54,7 +54,7 @@ export async function wholeList({ send }: Subject): Promise<WholeList> {
   throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
 }
 
-/** An id to get: of an animal of this run, or in a store that must not change, of any. */
+/** Id of an animal of this run, or of any in a store that must not change. */
 export async function anyId(subject: Subject): Promise<Int64> {
   const { readOnly, once } = subject
   const { id } = readOnly
@@ -67,7 +67,7 @@ export async function anyId(subject: Subject): Promise<Int64> {
 /** The fields that an animal keeps. */
 export const FIELDS = ['name', 'categoryId', 'status'] as const
 
-/** An animal of each status and one without, with the fields that they must keep. */
+/** An animal per status and one without, with the fields that they must keep. */
 export async function variety(
   subject: Subject,
 ): Promise<readonly { id: Int64; sent: Pick<Animal, (typeof FIELDS)[number]> }[]> {
@@ -80,14 +80,14 @@ export async function variety(
   const { name } = animal(subject, 'without status')
   const reply = await subject.once(post({ name, categoryId }))
   const pet = jsonIn(reply)
-  // Which status it got is up to the service.
+  // The default status is up to the service.
   if (reply.status === 201 && isObject(pet) && isStatus(pet['status'])) {
     made.push({ id: pet['id'] as Int64, sent: { name, categoryId, status: pet['status'] } })
   }
   return made.filter(({ id }) => isInt64(id))
 }
 
-/** The ids of animals whose category a careless server loses. @throws CheckSkipped */
+/** Ids of animals whose category a careless server rounds. @throws CheckSkipped */
 export async function extremes(subject: Subject): Promise<readonly (readonly [string, unknown])[]> {
   const found = []
   for (const digits of ['9007199254740993', '0']) {

@@ -4,19 +4,16 @@ import type { Call, Check, Names, Need, Reply, Subject } from '../check.js'
 export type Table = Readonly<Record<string, Entry & (Calls | Judged | Routine)>>
 
 interface Entry {
-  /** What has to hold, as a sentence. */
+  /** The requirement as a sentence. */
   readonly title: string
-  /** Where the requirement comes from, if not from the source of the group. */
+  /** Source of the requirement, if other than the group's. */
   readonly must?: string
   readonly should?: string
-  /** @default those of the group, and what calls show */
+  /** @default the needs of the group, and those that calls imply */
   readonly needs?: readonly Need[]
 }
 
-/**
- * @param first the first reply, for all others
- * @throws CheckFailure
- */
+/** @param first reply, passed with all others @throws CheckFailure */
 type Judge = (reply: Reply, subject: Subject, first?: Reply) => void
 
 /** Sends some calls in turn, and judges every reply. */
@@ -25,16 +22,15 @@ interface Calls {
   readonly judge: Judge
 }
 
-/** Judges one reply. */
 interface Judged {
-  /** @default that of the group */
+  /** @default the group's */
   readonly maxRequests?: number
   readonly of: (subject: Subject) => Promise<Reply>
   readonly judge: Judge
 }
 
 interface Routine {
-  /** @default that of the group */
+  /** @default the group's */
   readonly maxRequests?: number
   readonly always?: true
   run(subject: Subject): Promise<void>
@@ -42,17 +38,17 @@ interface Routine {
 
 interface Group {
   readonly name: string
-  /** The source of its requirements, which are MUST. */
+  /** Source of the requirements, which are MUST. */
   readonly source: string
   readonly needs?: readonly Need[]
   /** @default 1 */
   readonly maxRequests?: number
   readonly hint?: (id: string) => string
-  /** Whether calls are sent even when their replies are known. @default false */
+  /** True to send calls even if their replies are known. @default false */
   readonly isFresh?: boolean
 }
 
-/** To count calls. */
+/** Used to count calls. */
 const EXAMPLE: Names = { name: label => label, categoryId: 1, origin: '', basePath: '/v1' }
 
 export function checksOf(group: Group, table: Table): readonly Check[] {
@@ -79,7 +75,7 @@ export function checksOf(group: Group, table: Table): readonly Check[] {
   })
 }
 
-/** One entry for each of some things, with its name at the end of the id. */
+/** Makes an entry per item, with its name at the end of the id. */
 export function each<T>(
   prefix: string,
   things: Readonly<Record<string, T>>,
