@@ -7,17 +7,13 @@ import type { Operation } from './pets/specification.js'
 /** Events that a store emits to its host. They carry the ids of API keys, never the keys. */
 export type StoreEvents = {
   'pet.created': { readonly pet: Pet }
-  /**
-   * A 429 with code `rate_limit_exceeded`, sent or (in shadow mode) only counted. `partition` is a
-   * key id, or `addr:` and an address.
-   */
+  /** Also in shadow mode. `partition` is a key id, or `addr:` and an address. */
   'limit.exceeded': { readonly partition: string; readonly rateLimit: RateLimit }
   /** Starts a ban; `bannedUntil` is in ms since the epoch. */
   'key.banned': { readonly keyId: string; readonly bannedUntil: number }
   'storage.failed': { readonly operation: Operation; readonly error: unknown }
   /** The rate limit store failed; until it answers again, this process counts on its own. */
   'ratelimit.degraded': { readonly error: unknown }
-  /** The rate limit store decided again after a failure. */
   'ratelimit.recovered': object
 }
 
@@ -37,9 +33,8 @@ type Listener<Event> = (event: Event) => void
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
- * Isolates mitt's listeners: one that throws changes no response and starves no other listener. An
- * event emitted by a listener waits until the current one has reached everyone, so that all
- * listeners see the same order.
+ * Isolates listeners from each other: one that throws starves no other, and events that listeners
+ * emit wait, so that all see the same order.
  */
 export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
   const { all, on, off } = createEmitter<StoreEvents>()

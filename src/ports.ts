@@ -20,7 +20,6 @@ export interface PetFilter {
   readonly after?: number | undefined
 }
 
-/** The complete content of a storage, as plain data. */
 export interface PetSnapshot {
   readonly pets: readonly Pet[]
   /** Greater than every id, and at most `Number.MAX_SAFE_INTEGER`, which is never assigned. */
@@ -79,10 +78,7 @@ export interface RateLimitStore {
   /** Returns the usage of every partition. Partitions contain key ids, never keys. */
   dump(): Awaitable<RateLimitSnapshot>
   restore(snapshot: RateLimitSnapshot): Awaitable<void>
-  /**
-   * Names the server of a partition, if counts are spread over several. When one fails, only its
-   * partitions fall back to this process.
-   */
+  /** Names the server of a partition, so that only its partitions fall back when it fails. */
   serverOf?(partition: string): string
   /** Like `ready` of `PetStorage`. */
   ready?(): Awaitable<void>

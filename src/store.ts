@@ -45,8 +45,7 @@ export const STORE_OPTIONS = {
   /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), Date.now),
   /**
-   * `false` disables limits and their headers; `'shadow'` counts and reports like `true`, but
-   * rejects nothing.
+   * `false` disables limits and their headers; `'shadow'` counts like `true`, but rejects nothing.
    * @default true
    */
   rateLimiting: withDefault(RATE_LIMIT_MODE, true),
@@ -115,10 +114,7 @@ export const STORE_OPTIONS = {
  */
 export interface StoreOptions extends OptionsOf<typeof STORE_OPTIONS> {}
 
-/**
- * `createPet`, `listPets` and `getPet` of the store itself need no key and have no limits: they are
- * for the host.
- */
+/** Its own `createPet`, `listPets` and `getPet` need no key and have no limits. */
 export interface Store extends Pets, Protocol {
   /** The operations on behalf of an API key, which also throw ApiError 401 and 429. */
   forKey(apiKey: string): MeteredPets
@@ -174,7 +170,6 @@ export function readStoreOptions(options: StoreOptions) {
   }
 }
 
-/** `createStore` for checked options. */
 export function openStore(settings: StoreSettings): Store {
   const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents()

@@ -10,7 +10,6 @@ import { print } from './output.js'
 import { describedBy, skill } from './serve/docs-on-demand.js'
 import type { Stop } from './serve/serve.js'
 
-/** Context of a command besides its settings. */
 export interface Call {
   readonly operands: readonly string[]
   /** Options as they were written, for commands that print a repeat. */
@@ -18,10 +17,7 @@ export interface Call {
   stopOnSignal(stop: Stop): void
 }
 
-/**
- * Loads the code of a command and runs it; resolves with its exit code, if not 0. Throws
- * UsageError, and whatever a socket or a storage throws.
- */
+/** Loads and runs a command; resolves with a nonzero exit code. May throw UsageError. */
 export const ACTIONS = {
   serve: async (settings: ServeSettings, { stopOnSignal }: Call) =>
     (await import('./serve/serve.js')).serve(settings, stopOnSignal),

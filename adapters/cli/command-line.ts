@@ -7,11 +7,9 @@ export interface CommandLine {
   readonly command: CommandName
   /** True if the command was named: otherwise it is `exec` before `--`, and `serve` without. */
   readonly isNamed: boolean
-  /** Texts of the given options, by name. */
   readonly given: ReadonlyMap<string, string>
   /** Environment variable that set an option, by flag. */
   readonly variables: ReadonlyMap<string, string>
-  /** Words that are not options. */
   readonly operands: readonly string[]
   /** Words after `--`. */
   readonly last: readonly string[]

@@ -13,9 +13,7 @@ import {
   VERIFY,
 } from './options.js'
 
-/** The usage and the options of a command. */
 export interface Command {
-  /** Usage after the name of the program. */
   readonly usage: string
   readonly does: string
   /** Text below the options in the command's help. */

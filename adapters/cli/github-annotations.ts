@@ -3,7 +3,6 @@ import { annotation, type Level } from '../verdict/annotations.js'
 import { isOnGitHub, summaryFile } from '../verdict/github.js'
 import { note, printError } from './output.js'
 
-/** A problem, for a line of the log and a row of the summary. */
 export interface Problem {
   readonly level: Level
   readonly title: string

@@ -14,9 +14,7 @@ import { numbered } from '../test-double/animals.js'
 import { UsageError } from './errors.js'
 import { readBytes } from './output-files.js'
 
-/**
- * Reads the animals of `--seed`, an array of NewPet; they get the ids 1, 2, 3 …. @throws UsageError
- */
+/** Reads the animals of `--seed`, which get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
   const list = await readJson('--seed', path)
   if (!Array.isArray(list)) {
@@ -70,10 +68,7 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
   throw notKeys(path)
 }
 
-/**
- * Reads the members of a JSON object in slices, between which requests get a turn; undefined if any
- * looks wrong.
- */
+/** Reads members of an object, with turns for requests in between; undefined if any looks wrong. */
 async function readInSlices(text: string): Promise<KeyFile | undefined> {
   const keys = new Map<string, KeyRecord>()
   for (const slice of slicesOf(text)) {

@@ -19,9 +19,9 @@ export interface OpenStorage {
   readonly storage: PetStorage
   /** Name without user and password, for messages. */
   readonly name: string
-  /** Stores all of it if the storage was never used; resolves with whether it did. */
+  /** Stores the content if the storage was never used; resolves with true if it did. */
   seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
-  /** Reads all of it. */
+  /** Reads the whole content. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
   count(): Promise<number>
   /** Rejects while the storage cannot serve; undefined if it always can. */
@@ -32,7 +32,6 @@ export interface OpenStorage {
   readonly check?: () => Promise<readonly string[]>
 }
 
-/** A storage for reading only. */
 export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'check'> {
   /** Damage found on opening, one line each. */
   readonly problems: readonly string[]

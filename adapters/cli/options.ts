@@ -3,7 +3,6 @@ import { durationOf, INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
 import { UsageError, withoutSecrets } from './errors.js'
 
-/** An option of the command line: parsing, checks and help. */
 export interface Option<T = unknown> extends About, More {
   readonly kind: Kind<T>
 }
@@ -11,7 +10,6 @@ export interface Option<T = unknown> extends About, More {
 /** Options by name, such as `stagingPort` for `--staging-port`. */
 export type Options = Readonly<Record<string, Option>>
 
-/** Parsed options, by name. */
 export type SettingsOf<O extends Options> = {
   readonly [N in keyof O]: O[N] extends Option<infer T> ? T : never
 }
@@ -163,7 +161,6 @@ const MODE = oneOf<RateLimitMode>({ on: true, off: false, shadow: 'shadow' })
 const LEVEL = oneOf({ findings: 'findings', notes: 'notes' })
 const PLAN = oneOf({ free: 'free', pro: 'pro', business: 'business', enterprise: 'enterprise' })
 
-/** Options of every command. */
 export const GENERAL = {
   help: toggle('print this help', { short: 'h' }),
   version: toggle('print the version', { short: 'v' }),

@@ -14,10 +14,7 @@ export function note(message: string): void {
   printError(`animal-adoption-store: ${printable(message)}\n`)
 }
 
-/**
- * Formats a record of `--log json`. Levels are those of pino: 30 info, 40 warning, 50 error, 60
- * fatal.
- */
+/** A record of `--log json` with a level of pino: 30 info, 40 warning, 50 error, 60 fatal. */
 export function jsonRecord(event: string, fields: object, time: number): string {
   const level = LEVELS[event] ?? 30
   return JSON.stringify({ level, time: new Date(time).toISOString(), event, ...fields })
@@ -33,7 +30,6 @@ const LEVELS: Readonly<Record<string, number>> = {
   failed: 60,
 }
 
-/** Shows progress on stderr, on terminals only. */
 export function createProgress() {
   const isShown = process.stderr.isTTY === true
   const write = (text: string) => {

@@ -3,10 +3,7 @@ import { type CommandLine, parseCommandLine, readCommand, readSettings } from '.
 import { jsonRecord, print, printError } from './output.js'
 import type { Stop } from './serve/serve.js'
 
-/**
- * Runs the command line. Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A
- * failure is one line on stderr.
- */
+/** Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure is one line. */
 export async function run(words: readonly string[]): Promise<void> {
   process.stdout.on('error', failToWrite)
   // stderr is gone, so there is nowhere to report this.

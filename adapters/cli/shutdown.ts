@@ -13,10 +13,7 @@ export async function stopAll(stops: Stops): Promise<void> {
   await stopAll(stops)
 }
 
-/**
- * Stops everything if `run` fails, and throws its failure: it says more than failures while
- * stopping.
- */
+/** Stops everything if `run` fails. Throws its failure, which says more than later ones. */
 export async function stopOnFailure<Result>(
   stops: Stops,
   run: () => Promise<Result>,
@@ -29,7 +26,6 @@ export async function stopOnFailure<Result>(
   }
 }
 
-/** Runs `run`, and stops everything afterwards. */
 export async function withStops<Result>(run: (stops: Stops) => Promise<Result>): Promise<Result> {
   const stops: Stops = []
   const result = await stopOnFailure(stops, () => run(stops))

@@ -1,9 +1,7 @@
 import { ApiError, invalidRequest } from '../../src/errors.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 
-/**
- * Splits a request target or URL into the path and query of an `ApiRequest`, still percent-encoded.
- */
+/** Splits a URL or request target for an `ApiRequest`, still percent-encoded. */
 export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' | 'hasQuery'> {
   const local = target.startsWith('/') ? target : withoutAuthority(target)
   const queryAt = local.indexOf('?')
@@ -29,18 +27,13 @@ export function hostRefusal(host: string): ApiError | undefined {
   return invalidRequest('The Host header must be a host name or an address, and optionally a port.')
 }
 
-/**
- * RFC 3986 §3.2.2, with ports up to 65535. No comma: it separates the values of a repeated header.
- */
+/** RFC 3986 §3.2.2, with ports up to 65535. A comma separates the values of a repeated header. */
 const HOST =
   /^(?:(?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+|\[[\da-f:.]+\])(?::(?:[0-5]?\d{0,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?$/i
 
 const NO_BYTES: Uint8Array = new Uint8Array()
 
-/**
- * Collects a body up to a limit in one growing buffer: a list of one-byte chunks would cost
- * hundreds of bytes per byte.
- */
+/** Collects a body in one growing buffer, as a list of tiny chunks would take far more memory. */
 export function collectBody(limit: number) {
   let buffer = NO_BYTES
   let length = 0

@@ -15,7 +15,7 @@ export { OptionError } from '../../src/lib/check-options.js'
 
 const FETCH_HANDLER_OPTIONS = {
   /**
-   * Returns the caller's address, for counting requests without a valid key.
+   * Returns the address by which to count callers without a valid key.
    * @default none: all callers share one budget
    */
   client: optional(typed<(request: Request) => string | undefined>(isFunction)),

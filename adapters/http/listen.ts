@@ -31,19 +31,13 @@ export const LISTEN_OPTIONS = {
     typed<string>({ ...isText, expected: 'a host name or an address' }),
     '127.0.0.1',
   ),
-  /**
-   * Number of trusted proxies in front, which report the client in `X-Forwarded-For`.
-   * @default 0
-   */
+  /** Trusted proxies in front, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
   /** Time limit for the headers of a request, in ms. @default 10_000 */
   headersTimeout: withDefault(isTimeout, 10_000),
   /** Time limit for the whole request, in ms. @default 30_000 */
   requestTimeout: withDefault(isTimeout, 30_000),
-  /**
-   * Idle time after which a connection is closed, in ms: longer than that of a proxy in front.
-   * @default 72_000
-   */
+  /** Idle time limit of a connection, in ms: longer than that of a proxy. @default 72_000 */
   keepAliveTimeout: withDefault(isTimeout, 72_000),
 }
 /**

@@ -16,10 +16,7 @@ import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.j
 import type { HttpConnection } from './sockets.js'
 
 export const NODE_HANDLER_OPTIONS = {
-  /**
-   * Number of trusted proxies in front, which report the client in `X-Forwarded-For`.
-   * @default 0
-   */
+  /** Trusted proxies in front, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
 }
 /**
@@ -67,7 +64,6 @@ export interface ExchangeMessage {
 
 const EXCHANGES = channel('animal-adoption-store.exchange')
 
-/** Context beyond the message itself. */
 interface Circumstances {
   readonly next?: Next | undefined
   /** Set on our own server, where this code decides what is valid HTTP. */

@@ -52,7 +52,6 @@ export function createHttpConnection(
   if (tracked) for (const end of ['end', 'close']) socket.once(end, () => tracked.end())
 
   return {
-    /** The connection as tracked by the handler. */
     tracked,
     /** Keeps the socket working for the responses before a CONNECT. */
     takeOver: keepForConnect(socket),
@@ -142,9 +141,7 @@ export function createHttpConnection(
   }
 }
 
-/**
- * Reads on for a while: destroying a socket during a request can lose the answer (RFC 9112 §9.6).
- */
+/** Reads on: destroying a socket that still receives can lose the answer (RFC 9112 §9.6). */
 function endGently(socket: Socket): void {
   if (socket.writableEnded || socket.destroyed) return
   socket.end(() => {

@@ -7,7 +7,6 @@ export interface Check {
   /** Group and name, such as `auth.unknown.list`. */
   readonly id: string
   readonly requirement: Requirement
-  /** The requirement as a sentence. */
   readonly title: string
   /** Maximum requests, besides those with the spare key. */
   readonly maxRequests: number
@@ -40,7 +39,6 @@ export type Level = 'MUST' | 'SHOULD'
  */
 export type Need = 'create' | 'getPet' | 'exhaust' | 'socket' | 'description' | 'idempotency'
 
-/** Values from which calls are built. */
 export interface Names {
   /** Makes a name by which everyone recognizes this run's animals. */
   name(label: string): string
@@ -52,7 +50,6 @@ export interface Names {
   readonly basePath: string
 }
 
-/** The server under test, as checks see it. */
 export interface Subject extends Names {
   readonly readOnly: boolean
   /** Replies so far, without the bodies of successes. */
@@ -105,7 +102,6 @@ export interface Reply {
 }
 
 export interface Exhaustion {
-  /** The first reply. */
   readonly first: Reply
   /** The last reply before the 429 or another failure; undefined if the first was 429. */
   readonly last: Reply | undefined

@@ -10,7 +10,6 @@ export interface PlainRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Omitted if `headers` announce a body: the server is asked before it is sent. */
   readonly body?: string | Uint8Array | undefined
-  /** The request in words. */
   readonly sent: string
 }
 

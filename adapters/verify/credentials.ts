@@ -33,7 +33,6 @@ export const NO_KEY: Credential = {
 export const UNKNOWN = 'verify-unknown-key'
 export const UNKNOWN_KEY = foreign('with an unknown key', `Bearer ${UNKNOWN}`)
 
-/** Makes a credential from the API key. */
 export function altered(
   label: string,
   make: (key: string) => string,
@@ -42,14 +41,12 @@ export function altered(
   return { label, budget, isSecret: true, authorization: ({ apiKey }) => make(apiKey) }
 }
 
-/** Makes a credential unrelated to the API key. */
 export function foreign(label: string, authorization: string): Credential {
   return { label, budget: 'no key', isSecret: false, authorization: () => authorization }
 }
 
 /** Keeps keys, and what was made from them, out of reports. */
 export interface Redaction {
-  /** Adds a secret. */
   hide(secret: string): void
   redact(text: string): string
 }

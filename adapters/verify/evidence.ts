@@ -25,7 +25,6 @@ function copy(text: string): string {
   return new TextDecoder().decode(new TextEncoder().encode(text))
 }
 
-/** Describes a reply in one line. */
 function describe({ status, headers, body }: Reply, redact: Redact, guilty?: string): string {
   const fields = [...headers]
     .filter(([name]) => SHOWN.test(name))
@@ -47,10 +46,7 @@ const MARGIN = 65_536
 /** Characters shown before the guilty part. */
 const LEAD = 80
 
-/**
- * Returns this many characters of a text, printable and without keys: its beginning, or the
- * surroundings of the guilty part.
- */
+/** Printable, without keys: the beginning of a text, or the surroundings of the guilty part. */
 export function excerpt(text: string, length: number, redact: Redact, guilty = ''): string {
   const at = text.indexOf(guilty)
   if (at < 0) return `${excerpt(text, length / 3, redact)} … ${excerpt(guilty, length / 2, redact)}`

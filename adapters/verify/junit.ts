@@ -2,9 +2,7 @@ import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
-/**
- * Writes the report as JUnit XML. Only a broken MUST is a failure there, as JUnit has no warnings.
- */
+/** Writes JUnit XML, which has no warnings: only a broken MUST is a failure. */
 export function reportJUnit({ results }: VerifyReport): string {
   return toJUnit('animal-adoption-store verify', results.map(testCase))
 }

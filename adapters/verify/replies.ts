@@ -38,7 +38,6 @@ export function objectOf(reply: Reply): Readonly<Record<string, unknown>> {
   return value
 }
 
-/** Returns a member of a JSON object. */
 export function memberOf(reply: Reply, name: string): unknown {
   return objectOf(reply)[name]
 }

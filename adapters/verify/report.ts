@@ -1,7 +1,6 @@
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
-/** Describes a broken requirement for people. */
 export function resultText({ id, level, source, title, failure }: CheckResult): string {
   if (!failure) return ''
   const { sent, came, expected, hint } = failure

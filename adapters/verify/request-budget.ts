@@ -11,9 +11,7 @@ export interface Budget {
   readonly limit: number | undefined
   /** @throws VerifyError if no wait could make room for so many requests */
   plan(requests: number): void
-  /**
-   * Resolves when the next request is within the limit. @throws VerifyError if that takes too long
-   */
+  /** Resolves once a request is within the limit. @throws VerifyError if that takes too long */
   ready(): Promise<void>
   note(reply: Reply): void
   /** Waits as a 429 demands. @throws VerifyError after too many of them */

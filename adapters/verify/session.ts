@@ -9,12 +9,9 @@ import { createSpareKey } from './spare-key.js'
 import { createTransport } from './transport.js'
 import type { ReadOptions } from './verify-options.js'
 
-/** The server under test and what is known about it. */
 export interface Session extends Subject {
   categoryId: Subject['categoryId']
-  /** Number of requests sent. */
   readonly requestCount: number
-  /** Budget of the API key. */
   readonly budget: Budget
   /** Replaces keys by their labels. */
   redact(text: string): string

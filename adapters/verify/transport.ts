@@ -12,7 +12,6 @@ export interface Transport {
   readonly origin: string
   /** Path of the base address; '' at the root. */
   readonly basePath: string
-  /** Number of requests sent. */
   readonly requestCount: number
   send(call: Call): Promise<Reply>
   /** Sends calls in turn on one connection. */

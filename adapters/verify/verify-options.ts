@@ -66,10 +66,7 @@ export const VERIFY_OPTIONS = {
   ),
   /** Time limit per request, in ms. @default 10_000 */
   timeoutMs: withDefault(isTimeout, 10_000),
-  /**
-   * Time limit for all waits together, for budgets and the end of a ban, in ms.
-   * @default 1_800_000
-   */
+  /** Time limit for all waits together, in ms. @default 1_800_000 */
   maxWaitMs: withDefault(isCount, 1_800_000),
   /** Stops at the first broken MUST. @default false */
   bail: withDefault(isBoolean, false),

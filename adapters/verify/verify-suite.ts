@@ -12,7 +12,6 @@ type TestBody = (...given: readonly unknown[]) => Promise<void>
 
 /**
  * Registers one test for each check, to run one after the other.
- *
  * @throws OptionError
  *
  * @example

@@ -23,10 +23,7 @@ export function orElse<T, U>(
   }
 }
 
-/**
- * Loads a module on first use: parsers are most of this package's import time, and listing pets
- * needs none.
- */
+/** Loads a module on first use: parsers take most of the import time, and lists need none. */
 export function lazy<T>(load: () => Promise<T>): () => Awaitable<T> {
   let loaded: T | undefined
   return () => loaded ?? load().then(module => (loaded = module))

@@ -1,7 +1,6 @@
 /**
  * Lets `instanceof` hold for errors of every copy of the package: a process may load it with `import`, with `require`
  * and in bundles, and each copy has its own classes.
- *
  * @param errorClasses by the names under which they are exported
  */
 export function brand(errorClasses: Readonly<Record<string, { readonly prototype: Error }>>): void {

@@ -1,7 +1,6 @@
 import { brand } from './brand.js'
 import { nearestFirst } from './did-you-mean.js'
 
-/** The problem of an option, as data. */
 export interface OptionProblem {
   /** Path of the option, such as `plans.free.perMinute`. */
   readonly option: string
@@ -11,10 +10,7 @@ export interface OptionProblem {
   readonly got?: string | undefined
 }
 
-/**
- * Invalid options or API key records, thrown at construction. Programs read the fields; the message
- * is for people.
- */
+/** Invalid options or API key records. Programs read the fields, people the message. */
 export class OptionError extends TypeError implements OptionProblem {
   override readonly name = 'OptionError'
   readonly option: string
@@ -39,7 +35,6 @@ export function describeProblem(
   return `Expected ${name} to be ${expected}${got === undefined ? '' : `, got ${got}`}`
 }
 
-/** A rule for values of type `T`. */
 export interface Rule<T = unknown> {
   /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
@@ -157,7 +152,6 @@ export function orNull<T>({ expected, accepts }: Rule<T>): Rule<T | null> {
   return rule(`${expected}, or null`, value => value === null || accepts(value))
 }
 
-/** A rule for an option without a default. */
 export function optional<T>(given: Rule<T>): Default<T | undefined> {
   const accepts = (value: unknown) => value === undefined || given.accepts(value)
   return { ...(given as Rule<T | undefined>), accepts, default: undefined }

@@ -1,7 +1,4 @@
-/**
- * Returns 62 bits of two multiplicative hashes over the UTF-16 units. Not cryptographic: different
- * texts differ, except by accident.
- */
+/** Returns 62 bits. Not cryptographic: different texts differ, except by accident. */
 export function fingerprint(text: string): string {
   let one = 0x811c9dc5
   let two = text.length
@@ -14,10 +11,7 @@ export function fingerprint(text: string): string {
   return digits(one) + digits(two ^ (two >>> 16))
 }
 
-/**
- * Joins twelve characters at once: V8 keeps longer concatenations in pieces, which take more
- * memory.
- */
+/** Twelve characters at once: V8 keeps longer concatenations in pieces, which take more memory. */
 function digits(half: number): string {
   return (half >>> 1).toString(36).padStart(6, '0')
 }

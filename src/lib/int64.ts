@@ -1,7 +1,6 @@
 /** An exact 64-bit integer: a number if safe, otherwise a bigint. */
 export type Int64 = number | bigint
 
-/** Inclusive bounds, for messages and schemas. */
 export const INT64_RANGE = { minimum: -(2n ** 63n), maximum: 2n ** 63n - 1n } as const
 
 export function isInt64(value: unknown): value is Int64 {
@@ -44,10 +43,7 @@ export function readNumber(text: string): Int64 {
   return shortestForm(near < 0 ? -exact : exact)
 }
 
-/**
- * True for an integer beyond 2^53 that prints as a floating-point number does: it was probably
- * rounded.
- */
+/** True for an integer beyond 2^53 that prints like a floating-point number: probably rounded. */
 export function looksRounded(value: bigint): boolean {
   const near = Number(value)
   return !Number.isSafeInteger(near) && String(near) === String(value)

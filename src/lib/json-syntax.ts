@@ -20,19 +20,14 @@ export function describeSyntaxError(text: string): string {
   }
 }
 
-/**
- * A name that occurs twice in an object with different values; parsers disagree on which one
- * counts.
- */
+/** A name that an object has twice with different values; parsers disagree on which counts. */
 export interface Duplicate {
   readonly name: string
   /** such as `line 2, column 4` */
   readonly place: string
 }
 
-/**
- * Parses like `parseJson`, and finds the first duplicate name. @throws SyntaxError as `parseJson`
- */
+/** `parseJson`, and the first duplicate name. @throws SyntaxError as `parseJson` */
 export function parseFindingDuplicate(text: string): {
   readonly value: unknown
   readonly duplicate: Duplicate | undefined

@@ -14,10 +14,7 @@ export function printable(text: string): string {
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/**
- * Escapes `##[command]`, which GitHub's runner obeys anywhere in a log line. In JSON the escape
- * means the same text.
- */
+/** Escapes `##[command]`, which GitHub obeys anywhere in a log; JSON still means the same. */
 export function withoutCommands(text: string): string {
   return text.replaceAll('##[', '##\\u005b')
 }

@@ -12,7 +12,6 @@ export interface CircuitBreakerOptions {
   readonly timeoutMs: number
   readonly timer: Timer
   readonly onFailure: (error: unknown) => void
-  /** Called at the first decision after a failure. */
   readonly onRecovery: () => void
 }
 
@@ -31,7 +30,6 @@ export function withCircuitBreaker(
   const { rateLimitStore, onFailure, onRecovery } = options
   const local = memoryRateLimitStore()
   const circuits = new Map<string, Circuit>()
-  /** Servers whose last decision failed. */
   const failing = new Set<string>()
 
   return {
@@ -95,7 +93,6 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
     open = false
   }
 
-  /** Rejects on timeout. */
   function call<T>(ask: () => Awaitable<T>): Awaitable<T> {
     const answer = ask()
     if (!isPromise(answer)) return answer

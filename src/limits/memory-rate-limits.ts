@@ -2,15 +2,11 @@ import type { RateLimitStore } from '../ports.js'
 import type { Limits } from './plans.js'
 import { CLOCK_SKEW, DAY, type Decision, decide, type Usage } from './windows-and-bans.js'
 
-/**
- * Limit of separately counted addresses, so that strangers cannot fill memory; all others share a
- * budget.
- */
+/** Addresses counted separately, so that strangers cannot fill memory. Others share one budget. */
 const ADDRESSES = 10_000
 const ADDRESS = 'addr:'
 const SHARED_ADDRESS = 'addr:overflow'
 
-/** The `consume` functions of the stores created here. */
 const ours = new WeakSet<RateLimitStore['consume']>()
 
 /** True for a store of this process, which answers synchronously and never fails. */

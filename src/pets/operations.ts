@@ -39,16 +39,11 @@ export interface Pets {
  * await store.createPet({ name: 'Rex', categoryId: 1 }, { signal })
  */
 export interface CreateOptions {
-  /**
-   * Aborting drops an animal that still waits to be stored, and rejects with the signal's reason.
-   * Once storing has begun, the signal has no effect.
-   */
+  /** Aborting drops an animal that is not being stored yet; the call rejects with the reason. */
   readonly signal?: Signal | undefined
 }
 
-/**
- * The part of `AbortSignal` that the core uses, declared here as it is not part of the language.
- */
+/** The part of `AbortSignal` that the core uses, as the language itself has none. */
 export interface Signal {
   readonly aborted: boolean
   readonly reason?: unknown
@@ -90,7 +85,6 @@ export interface CreateName {
   readonly now: number
 }
 
-/** Parse, call the storage, return. */
 export function createPetOperations(
   { storage, defaultStatus, sunset, idempotency }: PetsOptions,
   emit: Emit,

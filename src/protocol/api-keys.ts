@@ -75,9 +75,7 @@ export interface ApiKeys {
 
 export interface KeyRing extends ApiKeys {
   list(): readonly KnownKey[]
-  /**
-   * The secret keys themselves, without those known only by digest. Same array until they change.
-   */
+  /** Secret keys, without those known only by digest. Same array until they change. */
   keys(): readonly string[]
   copy(): KeyRing
 }
@@ -97,7 +95,6 @@ export function createApiKeys(
   return ring
 }
 
-/** Records by key and by digest, and the number of keys per id. */
 interface Keys {
   readonly plain: Map<string, KnownKey>
   readonly digests: Map<string, KnownKey>

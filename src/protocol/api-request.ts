@@ -5,7 +5,6 @@ import type { IsGone } from '../ports.js'
 import type { KnownKey } from './api-keys.js'
 import type { Route } from './router.js'
 
-/** A request as plain values, without a socket. */
 export interface ApiRequest {
   /** In upper case, as on the wire. */
   readonly method: string
@@ -24,10 +23,7 @@ export interface ApiRequest {
   readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
   /** True if the adapter passes paths outside the API on to the app: their bodies stay unread. */
   readonly passesOn?: boolean | undefined
-  /**
-   * Path at which an app has mounted the handler, such as `/store`; links in responses begin with
-   * it.
-   */
+  /** Mount path of the handler within an app, such as `/store`; links begin with it. */
   readonly mount?: string | undefined
   /** Address of the caller, by which requests without a valid key are counted. */
   readonly client?: string | undefined
@@ -35,9 +31,7 @@ export interface ApiRequest {
   readonly connection?: Connection | undefined
   /** True if sent before the previous response on its connection. */
   readonly pipelined?: boolean | undefined
-  /**
-   * Returns true once the client has disconnected; a create that is still queued is then dropped.
-   */
+  /** Returns true once the client has disconnected; a queued create is then dropped. */
   readonly isGone?: IsGone | undefined
   /** Why the adapter could not read the request, which is counted, then gets this error. */
   readonly refusal?: ApiError | undefined
@@ -57,10 +51,7 @@ export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /**
-   * Sent instead of `body`, no faster than the client reads: the same text in pieces, encoded as
-   * `Content-Encoding` says.
-   */
+  /** Pieces of the body, encoded as `Content-Encoding` says, for clients that read slowly. */
   readonly pieces?: (() => Iterable<string | Uint8Array>) | undefined
   /** Sent instead of both as it arrives: a test double trickles bodies this way. */
   readonly stream?: (() => AsyncIterable<Uint8Array>) | undefined
@@ -81,7 +72,6 @@ export interface Connection {
   end(): void
 }
 
-/** The operation of a request, and the key it carries. */
 export interface Identity {
   readonly operation?: Operation | undefined
   readonly knownKey?: KnownKey | undefined

@@ -31,7 +31,6 @@ export interface Admission {
   readonly knownKey: KnownKey | undefined
   /** Undefined if rate limiting is off. */
   readonly decision: Decision | undefined
-  /** The limits that the decision applied. */
   readonly limits: Limits | undefined
   /** Code of the rejection that shadow mode suppressed. */
   readonly shadowed?: Decision['code'] | undefined

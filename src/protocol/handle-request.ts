@@ -27,10 +27,7 @@ export interface Protocol extends ApiHandler {
   identify(request: ApiRequest): Identity & { readonly request: ApiRequest }
 }
 
-/**
- * Handles a request: preflight, then 401, then 429, then 404 and 405, then the body (413, 415,
- * 400), then the operation.
- */
+/** Handles a request: preflight, 401, 429, 404 and 405, the body (413, 415, 400), the operation. */
 export function createProtocol(
   operations: PetOperations,
   gate: Gate,

@@ -21,7 +21,6 @@ export interface Representation {
 export interface Content {
   readonly text: string
   readonly bytes: number
-  /** The same text in pieces, if long. */
   readonly pieces?: () => Iterable<string>
 }
 

@@ -8,7 +8,6 @@ import { UsageError } from '../errors.js'
 export interface Capture {
   /** Time limit, in ms. */
   readonly timeoutMs: number
-  /** Ends the command early. */
   readonly signal: AbortSignal
 }
 
@@ -57,12 +56,12 @@ export async function runChild(
   }
 }
 
-/** In ms: by when a signal for the whole group has arrived. */
+/** In ms: a signal for the whole group has arrived by then. */
 const GROUP_WAIT = 250
 
 /**
- * Tells whether a signal went to the whole process group, as from a terminal, and so to the command as well: by a
- * process in it that the signal ends.
+ * Finds out if a signal went to the whole process group, and so to the command, too: by a process
+ * in it that the signal ends.
  */
 function watchGroup() {
   let witness = start()

@@ -33,7 +33,6 @@ import { type Capture, type ChildRun, runChild } from './child-process.js'
 import { repeatText } from './repeat-command.js'
 import { type VerdictFile, withCommands } from './report-file.js'
 
-/** The result of a run, from which its text, files and exit code are made. */
 export interface Result {
   readonly report: Report
   /** Why nothing was checked; undefined if something was. */
@@ -109,7 +108,6 @@ function say(text: string): void {
   printError(text)
 }
 
-/** Everything `exec` needs before it runs its command. */
 export type Setup = Awaited<ReturnType<typeof readSetup>>
 
 /** @throws UsageError */
@@ -142,7 +140,6 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
   throw new UsageError(`--allow takes a rule of the verdict, ${got}`)
 }
 
-/** A run of the command, with its effects on the store. */
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
@@ -296,7 +293,6 @@ export function isProven(
 interface Circumstances {
   readonly settings: ExecSettings
   readonly words: readonly string[]
-  /** Options as they were written. */
   readonly given: ReadonlyMap<string, string>
   /** False if a fault had no effect. @default true */
   readonly isFine?: boolean

@@ -19,7 +19,6 @@ import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRu
 import { quoted, repeatText } from './repeat-command.js'
 import { type CommandFailure, type ExploredFile, withCommands } from './report-file.js'
 
-/** A completed run. */
 interface Ran extends Outcome<CommandFailure> {
   readonly schedule: Schedule
 }
@@ -199,7 +198,7 @@ function summary(
 }
 
 /**
- * Suggests skipping requests that only prepare a test: those with failures where others have none.
+ * Suggests sparing requests that only prepare a test: those with failures where others have none.
  */
 function setUpHint({ failures }: ExploredFile, first: Ran | undefined): readonly string[] {
   const points = failures.flatMap(({ schedule }) => schedule.match(/\b\w+(?=#)/g) ?? [])

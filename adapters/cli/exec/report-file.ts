@@ -15,10 +15,7 @@ const count = z.int().check(z.minimum(0))
 
 const shown = z.object({
   ...shownRequestSchema.shape,
-  /**
-   * Bash command that sends the request to `serve`; null if dropped, or sent in a world or before a
-   * reset.
-   */
+  /** Bash command for `serve`; null if dropped, or sent in a world or before a reset. */
   curl: z.nullable(text),
 })
 const findings = z.array(z.object({ ...findingSchema.shape, shown: z.array(shown) }))
@@ -27,14 +24,12 @@ const judged = { ...reportSchema.shape, findings, notes: findings }
 const head = {
   /** Changes when readers have to. */
   version: z.literal(1),
-  /** The command that `exec` ran. */
   command: texts,
 }
 
 const verdictSchema = z.object({
   ...head,
   ...judged,
-  /** Exit code of `exec`. */
   exitCode: count,
   /** Why nothing was checked. */
   untested: z.nullable(text),
@@ -47,7 +42,6 @@ const failureSchema = z.object({
   reason: text,
   /** Null after the time limit. */
   exitCode: z.nullable(count),
-  /** End of the captured output. */
   output: text,
   /** Command that repeats the run. */
   repeat: text,

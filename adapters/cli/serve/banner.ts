@@ -16,7 +16,6 @@ export interface Ready {
   readonly console: string | null
   /** Base address of the control tree with its token; null without one. */
   readonly control: string | null
-  /** Address of `--metrics`. */
   readonly metrics?: string
   readonly pid: number
   readonly staging?: { readonly baseUrl: string; readonly origin: string }

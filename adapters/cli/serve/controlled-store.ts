@@ -67,7 +67,6 @@ export async function openControlled(
 
 type View = Omit<ConsoleWorld, 'isPublicKey'>
 
-/** The data of a double for the console. */
 export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View {
   const { clock, inspect, pets } = double
   return {

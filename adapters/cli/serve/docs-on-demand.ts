@@ -7,10 +7,7 @@ import type { DocsOptions } from '../../pages/openapi/docs.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import type { DescribedSettings } from '../options.js'
 
-/**
- * Adds `GET /openapi.json`, `GET /docs` and `GET /llms.txt` outside the API, loaded on the first
- * request.
- */
+/** Adds `/openapi.json`, `/docs` and `/llms.txt`, loaded on first request. */
 export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
   let documented: Promise<ApiHandler> | undefined
   return {

@@ -10,7 +10,6 @@ export interface WatchedStore {
   readonly events: StoreEmitter
   /** Rejects while nothing can be stored. */
   readonly ping: (() => Promise<void>) | undefined
-  /** True if counting was degraded at the start. */
   readonly degraded?: boolean | undefined
 }
 
@@ -20,8 +19,7 @@ const FAILURES = 3
 const MEMORY = 5_000
 
 /**
- * Watches for failures behind the API, of which a client sees a 503, or nothing.
- * @param notes receive the reasons, which responses do not expose
+ * Watches for failures behind the API. @param notes receive the reasons, which clients never see
  */
 export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes) {
   const degradation = createSpell(degraded)
@@ -116,8 +114,8 @@ export interface PagesOptions {
 }
 
 /**
- * Adds pages outside the API, without key, quota or log line: `GET /` with links, and for load
- * balancers `GET /healthz` (the process lives) and `GET /readyz` (its storage answers).
+ * Adds `GET /` with links, and for load balancers `/healthz` (alive) and `/readyz` (storage
+ * answers).
  */
 export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
   const { health, draining, control } = options

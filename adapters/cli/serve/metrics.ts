@@ -16,10 +16,7 @@ import type { Notes } from './request-log.js'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/**
- * Metrics with their help texts. Names follow the conventions of OpenTelemetry, or else begin with
- * `adoption_store_`.
- */
+/** Help texts. Names follow the conventions of OpenTelemetry, or begin with `adoption_store_`. */
 const HELP = {
   http_server_request_duration_seconds: 'Time until a response is decided',
   adoption_store_rejections_total: 'Responses with an Error body',
@@ -44,7 +41,6 @@ const HELP = {
 }
 type Name = keyof typeof HELP
 
-/** The metrics of this process. */
 export function createMetrics(notes: Pick<Notes, 'listen'>) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -83,7 +79,6 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
 
 type Kinds = ReturnType<typeof kindsIn>
 
-/** Registers metrics by kind. */
 function kindsIn(registry: Registry) {
   const registers = [registry]
   const about = (name: Name, labelNames: readonly string[] = []) => {

@@ -11,13 +11,11 @@ import { jsonRecord } from '../output.js'
 
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'
-  /** Clock of the entries. */
   readonly clock: Clock
   /** Valid API keys to redact; a new value after each change. */
   readonly keys: () => Keys
   /** Needed for keys that are known by digest. */
   readonly sha256?: Sha256 | undefined
-  /** Colors `pretty` lines, for a terminal. */
   readonly colors: boolean
   readonly write: (line: string) => void
 }
@@ -49,7 +47,6 @@ export type Notes = ReturnType<typeof createNotes>
 export interface NotesOptions {
   readonly asJson: boolean
   readonly clock: Clock
-  /** Writes one line to stderr. */
   readonly write: (line: string) => void
 }
 

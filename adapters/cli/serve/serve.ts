@@ -186,10 +186,7 @@ const KEY_OF_PLAN: Ready['apiKeys'] = Object.fromEntries(
   Object.entries(DEMO_KEYS).map(([key, { plan }]) => [plan, key]),
 )
 
-/**
- * The console shows bodies: with real keys, or if others may reach the server, it is served on
- * demand only.
- */
+/** The console shows bodies: with real keys, or for other hosts, it is served on demand only. */
 function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings): boolean {
   if (noConsole) return false
   return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)

@@ -25,8 +25,7 @@ export interface Environment {
   /** Data for the console, besides requests. */
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
   /**
-   * Stores the initial animals if there is none. A durable store keeps them, so it waits for the
-   * port.
+   * Stores initial animals if there is none. A durable store keeps them, so it waits for the port.
    */
   fill(): Promise<Filled>
   /** Names of the backends without user and password. */
@@ -45,7 +44,6 @@ export interface Filled {
   readonly source: string
 }
 
-/** Initial animals of an empty store. */
 export interface Initial {
   readonly snapshot: PetSnapshot
   readonly source: string

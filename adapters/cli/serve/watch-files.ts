@@ -69,10 +69,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   }
 }
 
-/**
- * Names ids, as keys are never shown: `added web, removed ci, changed load`. Empty if nothing
- * changed.
- */
+/** Names ids, as keys are never shown: `added web, removed ci`. Empty if nothing changed. */
 function differenceOf(before: KeyMap, after: KeyMap): string {
   const difference = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   for (const [key, record] of after) {

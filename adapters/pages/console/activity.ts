@@ -8,7 +8,6 @@ import type { Keys } from '../../verdict/log/redact.js'
 import type { ConsoleWorld } from './console-options.js'
 import { OUTCOMES, outcomeOf } from './outcome.js'
 
-/** An exchange in the list. */
 export interface Kept extends Answered {
   readonly request: ReadRequest
   /** 1, 2, 3 … in order of the responses. */
@@ -19,7 +18,6 @@ export interface Kept extends Answered {
   readonly connection: number | null
 }
 
-/** Requests within one second of real time. */
 export interface Second {
   /** Unix seconds. */
   readonly at: number
@@ -101,10 +99,7 @@ export function createActivity(world: WatchedWorld) {
   }
 }
 
-/**
- * Drops `isGone`, which keeps Node's messages in memory; a resent request has another caller
- * anyway.
- */
+/** Drops `isGone`, which keeps memory of Node; a resent request has another caller anyway. */
 function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
   const { method, path, query, headers, mount, client, refusal } = given
   return { method, path, query, headers, body, mount, client, refusal }

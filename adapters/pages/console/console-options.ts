@@ -23,10 +23,7 @@ export const CONSOLE_OPTIONS = {
   clock: withDefault(typed<Clock>(isFunction), Date.now),
   /** Returns true while that clock stands still. @default never */
   isFrozen: withDefault(typed<() => boolean>(isFunction), () => false),
-  /**
-   * The valid API keys, a new object after each change; the page shows their ids and plans.
-   * @default none
-   */
+  /** Valid API keys, a new object after each change; the page shows ids and plans. @default none */
   apiKeys: withDefault(typed<() => Readonly<Record<string, ApiKey>>>(isFunction), () => ({})),
   /** The `plans` of the store, if the handler is neither the store nor around it. @default none */
   plans: optional(typed<Partial<PlanTable>>(isObject)),
@@ -34,15 +31,9 @@ export const CONSOLE_OPTIONS = {
   isPublicKey: withDefault(typed<(apiKey: string) => boolean>(isFunction), (apiKey: string) =>
     Object.hasOwn(DEMO_KEYS, apiKey),
   ),
-  /**
-   * Returns the usage of a key id, such as `inspect` of a `RateLimitStore`, for the panel Budgets.
-   * @default none
-   */
+  /** Usage of a key id, as `inspect` of a `RateLimitStore`: the panel Budgets. @default none */
   usage: optional(typed<(keyId: string) => Awaitable<Usage | undefined>>(isFunction)),
-  /**
-   * Direct access to the animals, without key, limits or log, for the view Animals.
-   * @default none
-   */
+  /** Animals without key, limits or log: the view Animals. @default none */
   animals: optional(
     typed<{
       list(filter: PetFilter): Awaitable<readonly Pet[]>
@@ -82,7 +73,6 @@ export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
 
 type Sources = 'clock' | 'isFrozen' | 'apiKeys' | 'isPublicKey'
 
-/** The data that a console shows of an API besides its requests. */
 export type ConsoleWorld = {
   readonly [name in Sources]-?: NonNullable<ConsoleOptions[name]>
 } & Pick<ConsoleOptions, 'usage' | 'animals' | 'plans'> & {

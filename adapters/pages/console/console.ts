@@ -129,5 +129,4 @@ function isConsole({ method, path, headers }: ApiRequest): boolean {
   return /\btext\/html\b/.test(headers['accept'] ?? '')
 }
 
-/** Matches the API of a world. */
 const WORLD = /^\/worlds\/([^/]+)\/(?!_control(?:$|\/))/

@@ -21,7 +21,6 @@ export function listedOf(kept: Kept, world: WatchedWorld) {
     second,
     /** Number in the journal of a test double. */
     journal: response.about?.journal ?? null,
-    /** `User-Agent` of the client. */
     client: redact(request.headers['user-agent'] ?? ''),
     /** 1, 2, 3 …; null if the server does not know it. */
     connection,

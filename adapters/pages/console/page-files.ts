@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { contentSecurityPolicy, type Page } from '../../http/pages.js'
 
-/**
- * Folders of the built page: beside this file, beside the bundled command line, or `dist` from
- * source.
- */
+/** The built page is beside this file, beside the bundled command line, or in `dist`. */
 const FOLDERS = [
   'page/',
   '../pages/console/page/',

@@ -20,7 +20,6 @@ export interface MonitoredApi {
   readonly streams: Streams
 }
 
-/** A request below `/_console`, with its API. */
 export interface Call {
   readonly request: ApiRequest
   readonly handler: ApiHandler
@@ -61,7 +60,6 @@ function infoOf({ handler, api: { world }, control, worlds }: Call) {
   return { basePath: handler.basePath, panels, worlds }
 }
 
-/** Origin of the API, for programs. */
 function originOf({ request }: Call): string {
   return `http://${request.headers['host']}`
 }
@@ -89,7 +87,6 @@ async function resend(call: Call, id: string): Promise<ApiResponse> {
   return json(request, { n: api.activity.last() })
 }
 
-/** Common prefix of the API's paths. */
 function prefixOf({ request, handler }: Call): string {
   const world = new URLSearchParams(request.query).get('world')
   const mount = world === null ? '' : `/worlds/${encodeURIComponent(world)}`

@@ -10,7 +10,6 @@ export type KeyState = WorldState['keys'][number]
 /** Enough keys for anyone to look at. */
 const MAX_KEYS = 50
 
-/** The state of a world, as the page shows it. */
 export async function stateOf(world: ConsoleWorld) {
   const plans = { ...PLANS, ...world.plans }
   const all = Object.entries(world.apiKeys())

@@ -54,7 +54,6 @@ export const OPENAPI_OPTIONS = {
  */
 export interface OpenApiOptions extends OptionsOf<typeof OPENAPI_OPTIONS> {}
 
-/** An OpenAPI 3.1 document as JSON-compatible data. */
 export interface OpenApiDocument {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string }
@@ -64,7 +63,6 @@ export interface OpenApiDocument {
   readonly [field: string]: unknown
 }
 
-/** Assembles the document from its responses and schemas. */
 export function describeApi(options: SettingsOf<typeof OPENAPI_OPTIONS>): OpenApiDocument {
   const { baseUrl, stagingBaseUrl, pagination, rateLimiting, idempotency, demoKeys } = options
   const features = { rateLimiting, idempotency }
@@ -133,10 +131,7 @@ function server(url: string, environment: string, address: string) {
   }
 }
 
-/**
- * Returns an address in a reserved top-level domain, which never resolves: the specification gives
- * none.
- */
+/** The specification gives no address, so this one is in a domain that never resolves. */
 function nowhere(environment: string): string {
   return `https://${environment}.invalid${BASE_PATH}`
 }

@@ -19,7 +19,6 @@ import { SUNSET } from '../../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../../src/protocol/body.js'
 import { schemaRef } from './schemas.js'
 
-/** Optional parts of the API. */
 export interface Features {
   readonly rateLimiting: RateLimitMode
   readonly idempotency: boolean
@@ -53,7 +52,6 @@ export function responsesOf(
   }
 }
 
-/** The components to which `responsesOf` refers. */
 export function responseComponents(features: Features) {
   const described = FAILURES.filter(([, { code }]) => isServed(code, features))
   const failures = described.map(([description, ...examples]) => [

@@ -78,11 +78,7 @@ export const FAULT_KINDS = {
         'an integer from 400 to 599',
         value => isCount.accepts(value) && Number(value) >= 400 && Number(value) <= 599,
       ),
-      /**
-       * 'after' runs the operation before it fails: an animal is stored, but the client gets an
-       * error.
-       * @default 'before'
-       */
+      /** 'after' stores an animal, then fails. @default 'before' */
       when: optional(isOneOf(['before', 'after'])),
       /**
        * Seconds; `{ date: seconds }` for an HTTP-date that far from now, negative for the past;

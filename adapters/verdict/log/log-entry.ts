@@ -3,7 +3,6 @@ import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.
 import { codeOf } from './exchange.js'
 import { type Captured, type Redact, redactorOf } from './redact.js'
 
-/** An answered request. */
 export interface Answered extends Captured {
   readonly response: ApiResponse
   /** Time of the answer, in ms since the Unix epoch, by the store's clock. */

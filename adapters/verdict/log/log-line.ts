@@ -10,10 +10,7 @@ export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
   return JSON.stringify({ level, time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
 }
 
-/**
- * Writes `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in
- * UTC.
- */
+/** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
 export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {

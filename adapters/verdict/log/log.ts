@@ -23,7 +23,6 @@ export function createLog<Item>(options: LogOptions) {
   return {
     /** Number of the oldest item kept. */
     first,
-    /** Number of the latest item. */
     last: () => last,
     dropped: () => dropped,
     add(item: Item, size: number): void {

@@ -10,7 +10,6 @@ import type { ReadRequest, SenderSeen } from './read-request.js'
 import { type Keys, redactedBody, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
-  /** Maximum number of exchanges. */
   readonly capacity: number
   /** Maximum characters of headers and bodies. */
   readonly characters: number
@@ -34,7 +33,6 @@ export interface Callers {
   arrive(caller: string, connection?: Connection, isPipelined?: boolean): SenderSeen
   /** Notes that a response to the caller is on its way. */
   leave(caller: string, connection?: Connection): void
-  /** Number of connections so far. */
   connections(): number
 }
 
@@ -45,7 +43,6 @@ export interface JournalState {
   readonly received: number
   /** Number of exchanges dropped for lack of space. */
   readonly dropped: number
-  /** Number of connections so far. */
   readonly connections: number
 }
 
@@ -121,9 +118,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
           log.grow(recorded.n, body.length)
           passOnDropped()
         },
-        /** Facts about the sender. */
         seen,
-        /** The current state, for an archive. */
         source: () => harSourceOf(recorded, pagination, origin),
         note(fault: FaultKind): void {
           recorded.fault = fault
@@ -140,7 +135,6 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     },
     list: (): readonly JournalEntry[] =>
       log.since().map(item => entryOf(plainOf(item).exchange, item.recorded, origin)),
-    /** Matching exchanges, for an archive. */
     sources: (matches: (exchange: Exchange) => boolean): readonly HarSource[] =>
       log.since().flatMap(item => {
         const plain = plainOf(item).exchange

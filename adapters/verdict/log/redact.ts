@@ -3,7 +3,6 @@ import type { ApiRequest } from '../../../src/protocol/api-request.js'
 import { createSecrets, SHORTEST_SECRET } from './hide-secrets.js'
 import type { ReadRequest } from './read-request.js'
 
-/** Replacement for a credential. */
 export const REDACTED = 'REDACTED'
 
 /** Valid API keys, as a list or as property names. Immutable: changes need a new object. */
@@ -129,10 +128,7 @@ const SCHEME = /^(?:Bearer|Basic|Token)(?: +|$)|^$/i
 /** Words between the delimiters of paths, queries, JSON and headers. */
 export const WORD = /[^\s/?&=#"'<>,;:{}()[\]]+/g
 
-/**
- * The word as it stands, decoded, and split after decoding, for `Bearer%20<key>` and
- * `Bearer+<key>`.
- */
+/** The word, decoded, and split after decoding, for `Bearer%20<key>` and `Bearer+<key>`. */
 function readingsOf(word: string): readonly string[] {
   if (!/[%+]/.test(word)) return [word]
   const plain = decoded(word)

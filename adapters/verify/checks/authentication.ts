@@ -37,7 +37,6 @@ const INSIDE = {
   forwarded: 'for=127.0.0.1',
 }
 
-/** Credentials that no server may accept. */
 const WRONG: Table = {
   exact: wrong('a key with one more character, or one less, is invalid', [
     altered('with the key and one more character', key => `Bearer ${key}x`),

@@ -13,7 +13,6 @@ export const ABSENT: Call = { path: `/pets/${ABSENT_ID}` }
 /** Creates nothing on a server that checks bodies. */
 export const INVALID: Call = { method: 'POST', path: '/pets', body: '{}' }
 
-/** `POST /pets` with a text, or a value as JSON. */
 export function post(body: unknown, headers: Readonly<Record<string, string>> = {}): Call {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : toJson(body)
   return { method: 'POST', path: '/pets', body: text, headers }

@@ -9,10 +9,8 @@ import { animal, atOnce, post, postCategory, postSample } from './calls.js'
 import { allAnimals, sample, wholeList } from './samples.js'
 import { checksOf, each, type Table } from './table.js'
 
-/** Every printable ASCII character. */
 const ASCII = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('')
 
-/** `categoryId` at its boundaries. */
 const CATEGORIES = {
   'beyond-double': '9007199254740993',
   maximum: '9223372036854775807',
@@ -258,7 +256,6 @@ function expectName(reply: Reply, came: unknown, sent: string): void {
   expect.that(reply, came === sent, expected, toJson(came).slice(0, 100))
 }
 
-/** @returns the ids */
 function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
   const ids: unknown[] = []
   for (const reply of replies) {

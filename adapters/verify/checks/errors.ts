@@ -6,7 +6,6 @@ import { isObject, jsonIn, memberOf, objectOf } from '../replies.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
 import { checksOf, each } from './table.js'
 
-/** The usual request for each status. */
 export const FAILURES = {
   '400': INVALID,
   '401': { ...LIST, as: NO_KEY },
@@ -109,7 +108,6 @@ function skipUnless(reply: Reply, status: string): void {
   throw new CheckSkipped(`the request that should be ${status} was answered ${reply.status}`)
 }
 
-/** Restricts a judge to replies of one status. */
 function of(status: string, judge: (reply: Reply) => void): (reply: Reply) => void {
   return reply => {
     skipUnless(reply, status)

@@ -238,12 +238,10 @@ export const robustnessChecks = checksOf(
   },
 )
 
-/** A valid animal as JSON text. */
 function valid(names: Names, label: string): string {
   return toJson(animal(names, label))
 }
 
-/** Adds members. */
 function extended(json: string, members: string): string {
   return `${json.slice(0, -1)},${members}}`
 }

@@ -64,7 +64,6 @@ export async function anyId(subject: Subject): Promise<Int64> {
   throw new CheckSkipped(readOnly ? 'the store has no animals' : 'the created animal has no `id`')
 }
 
-/** The fields that an animal keeps. */
 export const FIELDS = ['name', 'categoryId', 'status'] as const
 
 /** An animal per status and one without, with the fields that they must keep. */

@@ -4,7 +4,6 @@ import type { Call, Check, Names, Need, Reply, Subject } from '../check.js'
 export type Table = Readonly<Record<string, Entry & (Calls | Judged | Routine)>>
 
 interface Entry {
-  /** The requirement as a sentence. */
   readonly title: string
   /** Source of the requirement, if other than the group's. */
   readonly must?: string
@@ -16,7 +15,6 @@ interface Entry {
 /** @param first reply, passed with all others @throws CheckFailure */
 type Judge = (reply: Reply, subject: Subject, first?: Reply) => void
 
-/** Sends some calls in turn, and judges every reply. */
 interface Calls {
   readonly calls: readonly Call[] | ((names: Names) => readonly Call[])
   readonly judge: Judge
@@ -48,7 +46,6 @@ interface Group {
   readonly isFresh?: boolean
 }
 
-/** Used to count calls. */
 const EXAMPLE: Names = { name: label => label, categoryId: 1, origin: '', basePath: '/v1' }
 
 export function checksOf(group: Group, table: Table): readonly Check[] {

@@ -26,10 +26,7 @@ const COLUMNS: readonly Column<Animal>[] = [
 ]
 const TONES: Partial<Record<string, string>> = { available: 'ok', pending: 'limited' }
 
-/**
- * The newest animals, or those from an id on, filtered by status and name. The filters are in the
- * address.
- */
+/** The newest animals, or those from an id on. The filters are in the address. */
 export function Animals({ live, world, place, go }: PanelProps) {
   const { status = '', search = '', from = '' } = place.parameters
   const change = (parameters: Partial<Record<string, string>>) => go({ parameters })
@@ -103,7 +100,6 @@ function countsOf(shown: number, all: number, isAll: boolean): string {
   return isAll ? count : `${count} from this id on`
 }
 
-/** A form for a new animal. Shows the API's errors. */
 function AddAnimal(props: { readonly world: string; readonly onAdded: () => void }) {
   const { world, onAdded } = props
   const [send, problem] = useSend()
@@ -134,10 +130,7 @@ function AddAnimal(props: { readonly world: string; readonly onAdded: () => void
   )
 }
 
-/**
- * Builds JSON with the digits of the category as typed; anything but a number is sent as text, for
- * the API to reject.
- */
+/** Keeps the digits of the category. The API rejects anything but a number, sent as text. */
 function bodyOf(fields: Partial<Record<string, string>>): string {
   const members = Object.entries(fields).map(([name, text = '']) => {
     const isNumber = name === 'categoryId' && /^-?(0|[1-9]\d*)$/.test(text.trim())

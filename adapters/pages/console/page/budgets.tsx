@@ -4,7 +4,6 @@ import { Panel, type PanelProps, Table } from './parts.js'
 import { pathsOf, send } from './server.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
 
-/** Remaining requests and bans per key. */
 export function Budgets({ live, now = 0, world, info }: PanelProps) {
   const { keys = [], moreKeys = 0 } = live.state ?? {}
   const used = keys.filter(key => usedIn(DAY, key, now) > 0)

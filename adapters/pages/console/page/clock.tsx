@@ -4,7 +4,6 @@ import { Panel, type PanelProps, useSend } from './parts.js'
 import { pathsOf } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
-/** Moves the double's clock. */
 export function Clock({ live, now = 0, world }: PanelProps) {
   const [send, problem] = useSend()
   const command = (body: object) => send('POST', pathsOf(world).control('clock'), body)

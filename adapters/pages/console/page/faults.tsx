@@ -25,7 +25,6 @@ const CONDITIONS: readonly ComponentProps<typeof Field>[] = [
   { label: 'Header value', name: 'headerValue', placeholder: 'any' },
 ]
 
-/** Makes the next requests fail on purpose. */
 export function Faults({ live, world }: PanelProps) {
   const [kind, setKind] = useState<FaultKind>('status')
   const [send, problem] = useSend()

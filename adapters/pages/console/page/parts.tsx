@@ -40,7 +40,6 @@ export function Panel(props: {
   )
 }
 
-/** A title, and the cell of a row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren]
 
 /** A table whose first cell names its row. */
@@ -133,7 +132,6 @@ export function CopyButton(props: { readonly text: string; readonly label: strin
   )
 }
 
-/** Downloads JSON as a file. */
 export function saveFile(name: string, text: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
@@ -149,9 +147,7 @@ export function Marked({ text }: { readonly text: string }) {
   )
 }
 
-/**
- * Sends commands to the server, and shows why the latest failed, whose answer is then undefined.
- */
+/** Sends commands, and shows why the latest failed, whose answer is undefined. */
 export function useSend() {
   const [failure, setFailure] = useState<Failure>()
   const run = async (method: string, path: string, body?: object | string) => {
@@ -163,7 +159,6 @@ export function useSend() {
   return [run, <Problem failure={failure} />] as const
 }
 
-/** The API's description of a failure. */
 export function Problem({ failure }: { readonly failure: Failure | undefined }) {
   return (
     <p class="problem" role="alert">

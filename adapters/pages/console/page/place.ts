@@ -12,9 +12,7 @@ export interface Place {
   readonly parameters: Readonly<Partial<Record<string, string>>>
 }
 
-/**
- * Navigates. A new view or world is a step in the browser's history; changes of parameters are not.
- */
+/** Navigates. A new view or world is a step in the browser history, other changes are not. */
 export type Go = (next: Partial<Place>) => void
 
 export function usePlace(): readonly [Place, Go] {

@@ -14,7 +14,6 @@ interface Props extends PanelProps {
   readonly onOpen: (n: number) => void
 }
 
-/** Explains a response, and shows both bodies, headers and actions. */
 export function RequestDetail(props: Props) {
   const box = useRef<HTMLDivElement>(null)
   const path = pathsOf(props.world).console(`exchanges/${props.n}`)
@@ -176,7 +175,6 @@ function faultLike({ operation, keyId, status, lost, retryAfter }: ExchangeDetai
   return { ...scope, kind: 'status', status, ...(retryAfter !== null && { retryAfter }) }
 }
 
-/** A form to change a request before it is sent again. */
 function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit: Edit) => void }) {
   const { detail, onSend } = props
   const { method, request } = detail

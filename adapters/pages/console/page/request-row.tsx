@@ -27,7 +27,6 @@ export function RequestRow(props: {
   readonly isOld: boolean
   /** True for the row that Tab reaches; arrows reach the others. */
   readonly isStop: boolean
-  /** Ids of the violated rules. */
   readonly rules: readonly string[]
   /** Earlier requests, newest first. */
   readonly earlier: readonly Row[]

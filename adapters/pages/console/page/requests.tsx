@@ -92,7 +92,6 @@ export function Requests(props: PanelProps) {
   )
 }
 
-/** Rows of requests, with the open one expanded. */
 function Rows(
   props: PanelProps & {
     /** Includes rows that the filters exclude. */
@@ -145,7 +144,6 @@ function Rows(
   )
 }
 
-/** The rules that any request of a group violates. */
 function rulesOf(group: Group, rules: ReadonlyMap<number | null, readonly string[]>) {
   return [...new Set(group.flatMap(({ journal }) => rules.get(journal) ?? []))]
 }

@@ -44,10 +44,7 @@ function failureOf(status: number, text: string): Failure {
 /** Minimum ms between two readings of a path. */
 const INTERVAL = 500
 
-/**
- * Reads the JSON at a path, and again soon after the revision changes. A failure keeps the previous
- * value.
- */
+/** Reads JSON again soon after the revision changes. A failure keeps the previous value. */
 export function useJson<T>(path: string, revision?: unknown) {
   const [answer, setAnswer] = useState<{ value?: T; failure?: Failure | undefined }>({})
   const latest = useRef({ path: '', question: 0 })
@@ -77,9 +74,7 @@ export function useJson<T>(path: string, revision?: unknown) {
   return { ...answer, reload: load }
 }
 
-/**
- * Paths of a world ('' is the main one), relative to the page, which may be served below a prefix.
- */
+/** Paths of a world, relative to the page, which may be below a prefix. The main one is "". */
 export function pathsOf(world: string) {
   const prefix = world === '' ? '.' : `./worlds/${encodeURIComponent(world)}`
   const query = world === '' ? '' : `world=${encodeURIComponent(world)}`

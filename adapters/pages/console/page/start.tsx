@@ -54,7 +54,6 @@ const LINKS = [
   ['/healthz', 'Health', 'for scripts that wait for the server'],
 ] as const
 
-/** Three commands for a terminal. */
 export function Commands({ live, world, info }: PanelProps) {
   const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
   const key = live.state?.keys.find(({ apiKey }) => apiKey !== null)?.apiKey ?? '<API_KEY>'

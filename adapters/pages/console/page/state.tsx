@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 import { Panel, type PanelProps, saveFile, useSend } from './parts.js'
 import { pathsOf } from './server.js'
 
-/** Controls for reset, snapshots and worlds. */
 export function State({ world, go, refresh }: PanelProps) {
   const [send, problem] = useSend()
   const [done, setDone] = useState('')

@@ -9,7 +9,6 @@ import { authorization } from './token.js'
 /** A request with the epoch of its process: a restarted process numbers requests anew. */
 export type Row = Listed & { readonly epoch: number }
 
-/** Everything that the stream of a world has sent so far. */
 export interface Live {
   /** 'refused': the server has another token now. */
   readonly connection: 'open' | 'lost' | 'refused'

@@ -2,10 +2,7 @@ import { useState } from 'preact/hooks'
 
 const NAME = 'adoption-store-token'
 
-/**
- * Authorization of every request for data. Kept per tab: a cookie would reach the other ports of
- * this host.
- */
+/** Kept per tab, as a cookie would reach the other ports of this host. */
 export function authorization(): Record<string, string> {
   return { authorization: `Bearer ${sessionStorage.getItem(NAME) ?? ''}` }
 }

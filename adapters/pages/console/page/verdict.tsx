@@ -4,7 +4,6 @@ import { Marked, Panel, type PanelProps } from './parts.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
 
-/** Findings about the client so far. */
 export function Verdict(props: PanelProps) {
   const { live, report } = props
   const { findings = [], notes = [], requestCount = 0, dropped = 0 } = report ?? {}
