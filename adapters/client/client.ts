@@ -83,10 +83,7 @@ export interface Client extends Pets {
    * @returns the animal or the error of each, in the order of the snapshot
    */
   restore(snapshot: ClientSnapshot): Promise<readonly PromiseSettledResult<Pet>[]>
-  /**
-   * Rejects waiting and new calls with a ClosedError. Resolves once the requests in flight have
-   * ended.
-   */
+  /** Rejects waiting and new calls with a ClosedError, and ends once no request is in flight. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

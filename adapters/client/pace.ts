@@ -7,10 +7,7 @@ import { MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
  * its share of the rest evenly over the next seconds. A rejected client waits for the next window.
  */
 
-/**
- * Period over which a share is spread: long enough to count, short enough to leave others most of
- * the window.
- */
+/** Period over which a share is spread: long enough to count, and short beside the window. */
 const SPREAD = 20 * SECOND
 /** Unplanned end of a window, because clocks and networks are not exact. */
 const MARGIN = 2 * SECOND
@@ -25,9 +22,7 @@ export interface PaceOptions {
 export type Pace = ReturnType<typeof createPace>
 
 export interface Turn {
-  /**
-   * When the next request may be sent: now, later, or Infinity for after the next response. In ms.
-   */
+  /** When the next request may be sent, in ms; Infinity for after the next response. */
   readonly at: number
   readonly reason: 'limit' | 'others' | 'response'
 }
@@ -39,10 +34,8 @@ interface Window {
   /** Longer than a minute, such as a day's. */
   readonly isLong: boolean
   readonly endsAt: number
-  /** The lowest number reported so far. */
   readonly remaining: number
   readonly fellAt: number
-  /** Own requests answered since `fellAt`. */
   readonly answered: number
   readonly spreadUntil: number
 }
@@ -118,9 +111,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
     return now < window.endsAt && (!window.isLong || now >= minuteEndsAt)
   }
 
-  /**
-   * Estimates the number of clients by how much faster `Remaining` falls than one client causes.
-   */
+  /** Estimates the number of clients by how much faster `Remaining` falls than one causes. */
   function measure(last: Window, { remaining }: RateLimit, now: number): void {
     window = { ...last, remaining, answered: 0, fellAt: now }
     // After a pause, the others may have stopped sending.
@@ -129,7 +120,6 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
     clients = used <= 1 && clients < 2 ? 1 : Math.max(1, (clients + used) / 2)
   }
 
-  /** Spreads the share of the remaining requests over the remaining time. */
   function plan(now: number): void {
     dueAt = now
     if (!window || clients === 1 || window.isLong) return

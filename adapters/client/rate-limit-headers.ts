@@ -2,7 +2,6 @@ import type { RateLimit } from '../../src/errors.js'
 import { readHttpDate, readRetryAfterLeniently } from '../../src/lib/retry-after.js'
 import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
-/** Wait without a trustworthy duration: a window and a second. */
 export const SAFE_WAIT = MINUTE + SECOND
 
 export interface AnnouncedLimits {

@@ -61,7 +61,6 @@ export function createRateLimiter(options: ClientSettings, sharedKey: SharedKey 
       const retryAt = now + untilReset(rateLimit, sentAt, now)
       add('limit', { retryAt }, retryAt)
     },
-    /** Without a response. */
     lost: pace.lost,
     /** Another process has learned that nothing may be sent. */
     pause: (pause: Pause) => add('limit', pause, pause.retryAt),

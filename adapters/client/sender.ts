@@ -7,7 +7,6 @@ import { createRateLimiter } from './rate-limiter.js'
 import { createSharedKey, type Pause } from './shared-through-redis.js'
 import { createThrottle } from './throttle.js'
 
-/** Sends requests and reads their responses. */
 interface Api {
   /** @throws ConnectionError without a complete response; any other error is final */
   send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer>
@@ -25,7 +24,6 @@ interface Api {
 interface Failure {
   readonly error: Error
   readonly rejection?: Answer | undefined
-  /** When the server allows a retry. */
   readonly retryAt: number
   readonly opensAt: number
 }

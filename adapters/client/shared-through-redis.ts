@@ -12,13 +12,11 @@ import type { Time } from './time.js'
 
 /** Wait for the first connection before the process continues without Redis. */
 const CONNECT_PATIENCE = 2 * SECOND
-/** Time limit per attempt to connect. */
 const CONNECT_TIMEOUT = 5 * SECOND
 /** Interval at which a process with waiting calls checks whether to open the next window. */
 const CHECK = SECOND
 /** Time without a response after which another process opens the window. */
 const PROBE_PATIENCE = 10 * SECOND
-/** Redis forgets a key after a day without use. */
 const FORGET = DAY
 
 export interface Pause {
@@ -43,7 +41,6 @@ export interface SharedKeyOptions {
   readonly paused: (pause: Pause) => void
 }
 
-/** One request of the shared key. */
 export interface Unit {
   giveBack(): void
 }
@@ -56,7 +53,6 @@ export function createSharedKey(options: SharedKeyOptions) {
   let failure: Error | undefined
   let reservoir: Reservoir | undefined
   let offered: Unit | undefined
-  /** Units requested or in use. */
   let units = 0
   let isWatching = false
 
@@ -65,7 +61,6 @@ export function createSharedKey(options: SharedKeyOptions) {
     get isAway() {
       return state === 'away'
     },
-    /** The error that makes sharing impossible. */
     get failure() {
       return failure
     },
@@ -121,7 +116,6 @@ export function createSharedKey(options: SharedKeyOptions) {
     changed()
   }
 
-  /** Requests a unit and keeps it until it is given back. */
   async function request(reservoir: Reservoir): Promise<void> {
     units++
     try {
@@ -187,7 +181,6 @@ async function openReservoir(
   return {
     ready: () => limiter.ready(),
 
-    /** @param job resolves to true if it used the unit */
     async use(job: () => Promise<boolean>): Promise<void> {
       await limiter.schedule(async () => {
         if (await job()) return
@@ -210,7 +203,6 @@ async function openReservoir(
       })
     },
 
-    /** Announces a pause to all processes. */
     announce: (pause: Pause) => inOrder(() => pauseAll(pause)),
 
     /** Adds a unit if there is none, in one process only. */

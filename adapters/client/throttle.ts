@@ -10,7 +10,6 @@ interface Waiting {
   stopListening?: () => void
 }
 
-/** Queues the requests of a key until their turn. */
 export function createThrottle(
   options: ClientSettings,
   limiter: Pick<RateLimiter, 'next' | 'failureAt' | 'sent'>,
@@ -21,7 +20,6 @@ export function createThrottle(
   const [retries, calls] = [new Set<Waiting>(), new Set<Waiting>()]
   const waitingCalls = () => retries.size + calls.size
   const next = () => takeFirst(retries, calls)
-  /** One timer serves all waiting calls. */
   let timer: { readonly at: number; readonly stop: () => void } | undefined
   let inFlight = 0
   let closing: Promise<void> | undefined

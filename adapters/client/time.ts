@@ -26,7 +26,6 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
   const start = sleep ? sleeper(sleep) : startTimer
 
   return {
-    /** In ms since the epoch. */
     now,
     at,
     /** Resolves at the instant, or rejects with the reason of the first signal that aborts. */

@@ -1,14 +1,11 @@
 import { brand } from '../../src/lib/brand.js'
 
-/**
- * Explains why Redis or Valkey cannot be used: one line that names the fix, without any password.
- */
+/** Explains why Redis or Valkey cannot be used, in one line with the fix and no password. */
 export class RedisError extends Error {
   override readonly name = 'RedisError'
 }
 brand({ RedisError })
 
-/** Explains the failure of a command or connection in one line. */
 export function explain(error: unknown, address: string): RedisError {
   if (error instanceof RedisError) return error
   const { message } = error as Error

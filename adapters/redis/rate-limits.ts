@@ -22,7 +22,6 @@ export interface RedisRateLimitStore extends RateLimitStore, AsyncDisposable {
 }
 
 export interface RateLimitParts {
-  /** The server's name in messages. */
   readonly address: string
   readonly connection: RedisConnection
   readonly prefix: string

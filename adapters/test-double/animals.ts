@@ -2,7 +2,6 @@ import { toPet } from '../../src/pets/pet.js'
 import { describeIssues, type NewPet, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 
-/** Gives animals the ids 1, 2, 3 … */
 export function numbered(pets: readonly NewPet[]): PetSnapshot {
   return { pets: pets.map((pet, at) => toPet(at + 1, pet)), nextId: pets.length + 1 }
 }

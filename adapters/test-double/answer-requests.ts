@@ -26,9 +26,7 @@ export interface RequestsOptions {
 /** The clocks of a double, which outlive its states. */
 interface Time {
   readonly clock: Clock
-  /** For faults that wait in real time. */
   readonly real: () => Clock
-  /** On both clocks. */
   readonly endDelays: () => void
 }
 
@@ -82,7 +80,6 @@ export function createRequests(
     },
   }
 
-  /** Counts requests and trickling bodies in progress. */
   function change(by: 1 | -1): void {
     underWay += by
     for (const notice of events.activity) notice()
@@ -130,9 +127,7 @@ export function createRequests(
     }
   }
 
-  /**
-   * Counts a trickling body, like its request before, as the only thing that waits on the clock.
-   */
+  /** Counts a trickling body as waiting for the clock, like its request before. */
   async function paused(wait: Wait): Promise<void> {
     change(1)
     await delay(wait)

@@ -29,10 +29,7 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   return createDouble(controlled, double => withControl(double, controlled))
 }
 
-/**
- * Copies the faults, which every reset and every world arms again. Uncopyable faults are refused
- * where they are armed.
- */
+/** Copies the faults, which every reset arms again. Uncopyable faults are refused when armed. */
 function copied<T>(faults: T): T {
   try {
     return structuredClone(faults)

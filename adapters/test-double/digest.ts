@@ -13,7 +13,6 @@ export async function digestOf(value: unknown): Promise<string> {
   return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Sorts the fields of every object by name. */
 export function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -22,8 +21,7 @@ export function sorted(value: unknown): unknown {
 }
 
 /**
- * Omits usage that the next request may forget, and sorts the rest independently of the caller's
- * address.
+ * Omits usage that the next request may forget, and sorts the rest whatever the caller's address.
  */
 export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
   const start = startOfDay(now)

@@ -43,10 +43,7 @@ import { checkSnapshot, type Snapshot } from './snapshot.js'
 import type { Inspect, State } from './state.js'
 import { type CurrentState, createCurrentState } from './state.js'
 
-/**
- * A store whose time, state and failures a test controls, and which reports what its client did
- * wrong.
- */
+/** A store whose time, state and failures a test controls, and which judges its client. */
 export interface TestDouble extends ServedHandler, AsyncDisposable {
   /** The base URL that `fetch` stands in for, without a slash at the end. */
   readonly baseUrl: string
@@ -54,14 +51,10 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /**
-   * Handles requests, the control tree included: for `http.createServer`, `toNodeHandler` and
-   * `toFetchHandler`.
-   */
+  /** Handles requests, control tree included: for `http.createServer` and `toFetchHandler`. */
   readonly handler: Listener
   /** Also serves the double on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>
-  /** The double's time: frozen, unless an option or the test lets it run. */
   readonly clock: VirtualClock
   /**
    * Runs code that sleeps on the clock: whenever nothing else can happen, the clock advances to the
@@ -80,10 +73,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   addKey(apiKey: string, record: ApiKey): void
   /** Restores the initial state in one step. A request in flight ends in the state it began in. */
   reset(): void
-  /**
-   * Returns everything but the keys, as plain data; with a name, it is also kept for
-   * `restore(name)`.
-   */
+  /** Returns all but the keys, as plain data; a name keeps it for `restore(name)`. */
   snapshot(name?: string): Promise<Snapshot>
   /**
    * Restores a snapshot as a whole or, when it throws, not at all. The keys stay as they are.
@@ -124,7 +114,6 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * @throws VerdictError when the report is not ok, or when nothing was sent
    */
   assertPolite(options?: AssertPoliteOptions): void
-  /** Internal state, as a console shows it. */
   readonly inspect: Inspect
   /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
@@ -165,7 +154,6 @@ export interface JudgedDouble extends TestDouble {
   readonly events: EventLog
   /** Returns true while a request is handled that is not waiting for the clock. */
   isBusy(): boolean
-  /** Reports an act to the recordings. */
   tell(act: Act): void
   state(): ObservableState
   /** Resets, and freezes the clock at this instant, in ms since the Unix epoch. */

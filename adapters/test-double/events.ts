@@ -23,7 +23,6 @@ export type Act =
       readonly knownKey: KnownKey | undefined
       readonly planned: TakenFaults | undefined
     }
-  /** The end of a request's delay. */
   | { readonly do: 'run'; readonly id: number }
   | {
       readonly do: 'answer'
@@ -42,7 +41,6 @@ export type Act =
 
 export interface DoubleEvent {
   readonly act: Act
-  /** The id of the world; null outside of worlds. */
   readonly world: string | null
   /** The state afterwards. A request may end in a state that a reset has replaced. */
   readonly state: ObservableState
@@ -81,14 +79,11 @@ export type EventLog = ReturnType<typeof createEventLog>
 export function createEventLog() {
   return {
     listeners: new Set<(event: DoubleEvent) => void>(),
-    /** Called when a request arrives, a response leaves, or a wait begins. */
     activity: new Set<() => void>(),
     sent: 0,
-    /** Number of requests in progress. */
     open: 0,
     /** Number of acts, counted even without listeners. */
     acts: 0,
-    /** Number of worlds created. */
     worlds: 0,
   }
 }

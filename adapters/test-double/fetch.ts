@@ -101,7 +101,6 @@ function abortable<T>(signal: AbortSignal | null | undefined, promise: Promise<T
   })
 }
 
-/** The subset of a `Request` that is sent. */
 interface Outgoing {
   readonly method: string
   readonly url: string

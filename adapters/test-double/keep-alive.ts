@@ -6,9 +6,7 @@ const { setInterval } = globalThis
 let pending = 0
 let timer: Partial<NodeJS.Timeout> | undefined
 
-/**
- * Keeps the process alive, as the socket of a pending call would. @returns a function that ends it
- */
+/** Keeps the process alive, as the socket of a pending call would, until the result is called. */
 export function keepAlive(): () => void {
   timer ??= setInterval(() => {}, LONGEST_TIMER)
   if (pending++ === 0) timer.ref?.()

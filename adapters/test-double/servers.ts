@@ -6,7 +6,6 @@ import type { EventLog } from './events.js'
 export interface ServedHandler extends Required<ApiHandler> {
   /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
-  /** The token of `/_control`; undefined without it. */
   readonly token?: string | undefined
 }
 

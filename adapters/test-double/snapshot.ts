@@ -9,10 +9,7 @@ import { instant } from '../verdict/log/read-request.js'
 import { isScale } from './clock/clock.js'
 import type { ArmedFault } from './faults/fault.js'
 
-/**
- * Everything a double holds but its keys, as plain data; write it with `toJson`, read it with
- * `parseJson`.
- */
+/** All but the keys of a double, as plain data for `toJson` and `parseJson`. */
 export interface Snapshot extends Readonly<z.infer<typeof snapshotSchema>> {}
 
 /** Frozen snapshots of this process. */
@@ -66,7 +63,6 @@ const snapshotSchema = z.object({
     scale: z.optional(z.number().check(z.refine(isScale.accepts, `must be ${isScale.expected}`))),
     auto: z.optional(z.boolean()),
   }),
-  /** By partition, bans included. */
   usage: z.readonly(z.array(z.readonly(z.tuple([z.string(), usage])))),
   faults: z.readonly(z.array(z.custom<ArmedFault>(isObject.accepts, 'must be an object'))),
   journal: z.object({

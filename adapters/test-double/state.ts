@@ -23,12 +23,10 @@ export interface StateOptions extends RequestsOptions {
   readonly store: StoreSettings
   readonly apiKeys: KeyRing
   readonly journal: Pick<RecorderOptions, 'capacity' | 'characters' | 'origin'> & {
-    /** Secrets besides the keys. */
     readonly tokens: readonly string[]
   }
 }
 
-/** The initial state; missing parts are empty. */
 export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
   readonly clock: ClockState
   readonly faults?: readonly Fault[] | undefined
@@ -36,7 +34,6 @@ export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
 
 export type State = ReturnType<typeof createState>
 
-/** A view of a state, for tools beside the double. */
 export interface Inspect {
   /** Reads the usage of a key id, without counting. */
   usage(keyId: string): Awaitable<Usage | undefined>
@@ -153,7 +150,6 @@ export function createState(
       recording.clear(journal.received())
       journal.clear()
     },
-    /** @param name under which to keep it */
     dump(name?: string): Promise<Snapshot> {
       faults.keep()
       return dump(name)

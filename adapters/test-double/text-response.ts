@@ -110,7 +110,6 @@ export function textResponse(text: string, init: TextInit, url = ''): Response {
 /** Encoding as bytes replaces lone surrogates, and decoding drops a BOM. */
 const NOT_AS_IT_IS = /^\ufeff|\p{Surrogate}/u
 
-/** Sets the URL of a response. */
 export function at(url: string, response: Response): Response {
   return Object.defineProperty(response, 'url', { value: url })
 }

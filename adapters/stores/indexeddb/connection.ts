@@ -33,7 +33,6 @@ const STORES = {
     indexes: { petId: 'petId', expiresAt: 'expiresAt' },
   },
   pets: { keyPath: 'id', indexes: { status: ['status', 'id'] } },
-  /** By partition. */
   usage: { indexes: {} },
 } as const
 
@@ -119,7 +118,6 @@ export function connect(name: string, timeoutMs: number): Connection {
     return inTime(timeoutMs, opening, () => new IndexedDbError(name, BLOCKED))
   }
 
-  /** Transactions in progress still end. */
   function disconnect(): void {
     opening?.then(
       database => database.close(),

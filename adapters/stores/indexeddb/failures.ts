@@ -19,7 +19,6 @@ export function explain(error: unknown, database: string): unknown {
   return new IndexedDbError(database, reason, { cause: error })
 }
 
-/** IndexedDB itself has failed. */
 export function isFromBrowser(error: unknown): error is Error {
   return error instanceof DOMException
 }

@@ -76,7 +76,6 @@ const { indexedDB, IDBKeyRange } = globalThis as {
   readonly IDBKeyRange?: KeyRange
 }
 
-/** Undefined outside browsers. */
 export const factory = indexedDB
 export const keyRange = IDBKeyRange as KeyRange
 

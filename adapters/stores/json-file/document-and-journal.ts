@@ -8,12 +8,10 @@ import type { Lock } from './lock.js'
 
 export interface FileParts {
   readonly path: string
-  /** The one index of all acknowledged pets. */
   readonly document: Low<PetIndex>
   readonly content: DocumentFile
   readonly journal: Journal
   readonly lock: Lock
-  /** Receives errors in the background. */
   readonly report: (error: JsonFileError) => void
 }
 
@@ -26,9 +24,7 @@ export interface Files {
   refuseUnusable(): void
   /** Resolves once the lines are durable. */
   append(lines: string): Promise<void>
-  /**
-   * Compacts if the journal has outgrown the document, or a share of it when idle. Never rejects.
-   */
+  /** Compacts a journal larger than the document, or a share of it when idle. Never rejects. */
   compact(when: 'busy' | 'idle'): Promise<void>
   replace(index: PetIndex): Promise<void>
   /** Compacts, if it can, and frees the files. */
@@ -37,7 +33,6 @@ export interface Files {
 
 export function createFiles(parts: FileParts): Files {
   const { path, document, content, journal, lock, report } = parts
-  /** To be done before the next change, because a call failed halfway. */
   let repair: (() => Promise<void>) | undefined
   let retryAt = 0
 

@@ -15,11 +15,9 @@ export interface Journal {
   append(lines: string, documentId: string): Promise<void>
   /** A restart would find all batches at the path. */
   isInPlace(): boolean
-  /** Removes the remains of a failed `append`. */
   undo(): Promise<void>
   /** Removes the file for good, if it is ours. */
   remove(): Promise<void>
-  /** Closes the file and leaves it in place. */
   close(): Promise<void>
 }
 
@@ -27,7 +25,6 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   let file: number | undefined
   let opened: FileStats | undefined
   let length = 0
-  /** A file at the path is ours to remove. */
   let isOurs = false
 
   return {
@@ -85,7 +82,6 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
 
   async function remove(): Promise<void> {
     if (isOurs && isInPlace(0)) {
-      // From now on a missing file is expected.
       opened = undefined
       await removeJournal(disk, path, lock)
     }

@@ -7,10 +7,7 @@ import { JsonFileError } from './json-file-error.js'
 export interface Lock {
   /** A folder for the holder only: its path ends when another process takes the lock. */
   readonly folder: string
-  /**
-   * @throws JsonFileError when the lock is lost, such as to a process in another container, which
-   * cannot see this one
-   */
+  /** @throws JsonFileError when the lock is lost, such as to a process in another container */
   check(): void
   release(): Promise<void>
 }
@@ -74,7 +71,6 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     }
   }
 
-  /** Removes the folder of an owner, with unfinished files. */
   async function remove(folder: string): Promise<void> {
     for (const name of await disk.readdir(folder)) await disk.unlink(join(folder, name))
     await disk.rmdir(folder)

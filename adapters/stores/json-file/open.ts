@@ -92,7 +92,6 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
   return durableStorage(openAtUse(open, () => new JsonFileError(path, 'is closed')))
 }
 
-/** The content for `check` and `copy`. */
 export interface JsonFileContent {
   readonly snapshot: PetSnapshot
   /** Damage, in a line each. */

@@ -72,7 +72,6 @@ const documentSchema = z.strictObject(
   'must be an object',
 )
 
-/** The field as in JavaScript, `pets[2].name`, and its rule. */
 function describe(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(step => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
   const field = `\`${path.join('').slice(1)}\``

@@ -72,7 +72,6 @@ function has(index: PetIndex, pet: Pet): boolean {
   return found !== undefined && petToJson(found) === petToJson(pet)
 }
 
-/** Animals that were inserted together. */
 interface Batch {
   readonly documentId: string
   /** The number of its header line in the file, from 1 on. */
@@ -109,7 +108,6 @@ function batchesOf(path: string, bytes: Buffer) {
   return { batches, unfinished: 0 }
 }
 
-/** Omits `lines` where no header begins, or the file ends too early. */
 function batchAt(bytes: Buffer, position: number) {
   const begin = position + HEADER_LENGTH
   const header = HEADER.exec(bytes.subarray(position, begin).toString('latin1')) ?? []

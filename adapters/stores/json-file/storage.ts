@@ -58,17 +58,13 @@ export function createStorage(parts: StorageParts): OpenedStorage {
     },
   }
 
-  /** Changes to the files take turns; reads do not. */
   function inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = lastTurn.then(task)
     lastTurn = turn.catch(() => {})
     return turn
   }
 
-  /**
-   * Writes a batch, and makes it visible once it is durable. An insert whose key is in use inserts
-   * nothing.
-   */
+  /** Makes a batch visible once it is durable. An insert whose key is in use inserts nothing. */
   async function commit(inserts: readonly Insert[]): Promise<readonly InsertedOnce[]> {
     const index = document.data
     // Decided once, because keys expire meanwhile, and only written pets may be stored.
@@ -86,7 +82,6 @@ export function createStorage(parts: StorageParts): OpenedStorage {
     )
   }
 
-  /** After the batch, before the next one. */
   function compactLater(): void {
     cancelIdle()
     cancelIdle = whenIdle(() => void inTurn(() => files.compact('idle')))
@@ -94,10 +89,7 @@ export function createStorage(parts: StorageParts): OpenedStorage {
   }
 }
 
-/**
- * In characters. Limits how long serializing a batch blocks the process, and the length of its
- * text.
- */
+/** In characters. Limits how long serializing a batch blocks the process. */
 const LIMITS = {
   name: 'json-file.insert',
   items: Number.POSITIVE_INFINITY,

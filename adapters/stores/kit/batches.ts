@@ -12,7 +12,6 @@ export interface Batches<Item, Answer> {
   mayGoFirst(): boolean
   /** @param isGone drops the item if it returns true when the batch is formed */
   add(item: Item, isGone?: IsGone): Promise<Answer>
-  /** Resolves when no item is left. */
   idle(): Promise<void>
 }
 

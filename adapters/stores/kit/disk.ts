@@ -3,7 +3,6 @@ import { promisify } from 'node:util'
 
 /** Every file system call of a storage, so that a test can make each of them fail. */
 export interface Disk {
-  /** The calling process. */
   readonly pid: number
   open(path: string, flags: string, mode?: number): Promise<number>
   write(

@@ -80,7 +80,6 @@ export function isSameFile(found: FileId | undefined, known: FileId): boolean {
   return found?.ino === known.ino && found.dev === known.dev
 }
 
-/** Resolves to undefined when there is no such file. */
 export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
   return call.catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

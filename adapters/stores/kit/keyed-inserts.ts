@@ -15,7 +15,6 @@ export interface KeyedInsert extends Insert {
   readonly once: Once
 }
 
-/** The inserts of a batch by treatment. */
 interface Groups<I> {
   readonly first: Waiting<I, InsertedOnce>[]
   /** Inserts that get the answer of the insert at a position in `first`. */

@@ -2,13 +2,10 @@ import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
 import type { Once, PetSnapshot, PetStorage } from '../../../src/ports.js'
 
-/** Creates the storages to test. */
 export interface StorageFactory {
   /** Creates an empty storage that shares nothing with any other. */
   create(): Promise<PetStorage> | PetStorage
-  /**
-   * Opens the same pets after a restart. Omitted by a storage that does not outlive its process.
-   */
+  /** Opens the same pets after a restart. Omitted by storages that do not outlive their process. */
   reopen?(storage: PetStorage): Promise<PetStorage>
   /** Kinds of names that the storage cannot keep. The suite checks that it rejects them. */
   readonly cannotKeep?: readonly NameKind[]
@@ -315,7 +312,6 @@ const CASES: Record<string, Case> = {
   },
 }
 
-/** For storages with `insertOnce`. */
 const ONCE: Record<string, Case> = {
   async 'once.insert - the first create of a key inserts its pet'(storage) {
     const first = await insertOnce(storage, onceOf('k1'))
@@ -431,7 +427,6 @@ const ONCE: Record<string, Case> = {
 
 const MINE = '0123456789abcdef'
 
-/** A key that expires at 1,000,000. */
 function onceOf(key: string, others: Partial<Once> = {}): Once {
   return { scope: 'web', idempotencyKey: key, fingerprint: MINE, expiresAt: 1_000_000, ...others }
 }

@@ -1,7 +1,6 @@
 import type { Once, UsedKey } from '../../../src/ports.js'
 
 export interface UsedKeys {
-  /** Finds a key that is in use. */
   find(once: Pick<Once, 'scope' | 'idempotencyKey'>, now: number): Use | undefined
   add(used: UsedKey, now: number): void
   /** Per scope, in order of first use. */

@@ -17,7 +17,6 @@ const PASSING = ['08', '40', '53', '55', '57']
 /** Transient as well: after a fail-over the address soon leads to the new primary. */
 const READ_ONLY = '25006'
 
-/** The server is a replica, or the transactions of the database are read-only. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown }).code === READ_ONLY
 }
@@ -30,7 +29,6 @@ export function isRefused(error: unknown): boolean {
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
-/** A unique index refused a row. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }

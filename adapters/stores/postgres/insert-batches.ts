@@ -41,7 +41,6 @@ export function createInserts(
     async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
       return keyed.add({ pet, once, now }, isGone)
     },
-    /** Resolves when none is left. */
     async idle(): Promise<void> {
       await Promise.all([inserts.idle(), keyed.idle()])
     },

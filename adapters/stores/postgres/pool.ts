@@ -2,11 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inTime } from '../kit/time-limit.js'
 import { isRefused, noAnswer, PostgresError } from './failures.js'
 
-/** A query as `pg` takes it. */
 export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
-  /** Names a prepared statement. */
   readonly name?: string
   /** Time limit in ms, after which `pg` drops the connection. */
   readonly query_timeout?: number
@@ -33,7 +31,6 @@ export interface PostgresPool {
 // biome-ignore lint/suspicious/noExplicitAny: its columns depend on the statement
 export type Row = any
 
-/** A constant statement, with its name if it is prepared. */
 export interface Statement {
   readonly text: string
   readonly name?: string
@@ -42,7 +39,6 @@ export interface Statement {
 /** Returns the values once there is a connection; undefined sends nothing. */
 export type LateValues = () => unknown[] | undefined
 
-/** Runs a statement within a transaction. */
 export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 
 /** A pool whose calls all end in bounded time. */

@@ -25,7 +25,6 @@ export interface PostgresStorage extends DurableStorage, Streamable {
 export interface Connections {
   readonly open: number
   readonly idle: number
-  /** Calls that wait for a connection. */
   readonly waiting: number
 }
 

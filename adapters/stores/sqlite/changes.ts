@@ -13,12 +13,8 @@ export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>,
 
 /** Changes of one kind. Changes that wait at the same time are applied together. */
 export interface Changes<Change, Answer> {
-  /**
-   * Rejects if the lock did not become free within the time limit from the arrival of this change
-   * on.
-   */
+  /** Rejects if the lock stays taken for the time limit, from the arrival of this change on. */
   make(change: Change, isGone?: IsGone): Awaitable<Answer>
-  /** Waits for the changes in progress, then closes the connection. */
   close(): Promise<void>
 }
 

@@ -6,10 +6,7 @@ import { explain, IGNORED, isBusy, SqliteError } from './failures.js'
 import { locate, type Watch, watch } from './locate.js'
 import { prepareTables } from './schema.js'
 
-/**
- * One open file. Its methods throw a SqliteError, also after `close` and once another file is at
- * the path.
- */
+/** Its methods throw a SqliteError, also after `close` and once the file was replaced. */
 export interface Connection {
   readonly path: string
   prepare(sql: string): Statement

@@ -1,9 +1,6 @@
 import { SqliteError } from './failures.js'
 
-/**
- * The subset of `node:sqlite` in use, of which Node 20 has no types. Every call blocks until it is
- * done.
- */
+/** The subset of `node:sqlite` in use; Node 20 has no types. Every call blocks. */
 export interface Database {
   exec(sql: string): unknown
   prepare(sql: string): Statement

@@ -20,7 +20,6 @@ export function explain(error: unknown, path: string): unknown {
   return new SqliteError(path, reason, { cause: error })
 }
 
-/** Another process held the lock for too long. */
 export function lockedFor(path: string): SqliteError {
   return new SqliteError(path, LOCKED)
 }
@@ -40,7 +39,6 @@ const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 export const NOT_A_DATABASE =
   'is not a SQLite database; name another file, this one was left as it is'
 export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
-/** Left out by `check`. */
 export const RUN_CHECK = 'run animal-adoption-store check, and '
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 

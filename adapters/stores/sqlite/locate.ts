@@ -34,10 +34,7 @@ export async function locate(path: string): Promise<string> {
   return real
 }
 
-/**
- * Watches a database, its WAL and its shared memory: without one of them, other processes miss the
- * last animals.
- */
+/** Watches a database, its WAL and its shared memory, without which others miss animals. */
 export interface Watch {
   /**
    * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
@@ -47,7 +44,6 @@ export interface Watch {
    * @throws SqliteError once a file was moved, replaced or cut
    */
   look(now: boolean): boolean
-  /** Remembers the current files. */
   note(): void
 }
 
@@ -121,7 +117,6 @@ function deviceOf(path: string): number {
   return (fs.statSync(path, { throwIfNoEntry: false }) ?? fs.statSync(dirname(path))).dev
 }
 
-/** Returns 0 for a missing file. */
 function sizeOf(path: string): number {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -44,8 +44,7 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   /** Resolves if the file can be read. @throws SqliteError */
   ping(): Promise<void>
   /**
-   * Waits for the requests in progress, then frees the file; other waiting requests are refused.
-   * May be called again.
+   * Waits for requests in progress, and refuses those that wait for a lock. May be called again.
    */
   close(): Promise<void>
 }
@@ -132,8 +131,7 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
   } satisfies Omit<SqliteRateLimitStore, 'ready' | typeof Symbol.asyncDispose>
 
   function decideAll(waiting: readonly Request[]): readonly Decision[] {
-    // If its sync failed, an unsynced commit of counts would take later animals in the same file
-    // with it.
+    // If its sync fails, an unsynced commit takes later animals in the same file with it.
     if (!isSynced && animals.get()) {
       sync()
       isSynced = true

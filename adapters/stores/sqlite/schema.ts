@@ -4,7 +4,6 @@ import { SqliteError } from './failures.js'
 /** "Pets" in ASCII, in the header of the file, so that no other database is changed by mistake. */
 const APPLICATION_ID = 0x50657473
 
-/** In the header of the file, too. */
 const VERSION = 1
 
 const TABLES = `CREATE TABLE pets (

@@ -31,7 +31,6 @@ export function createStatements({ prepare, prepareInsert }: Connection) {
     deleteAll: prepare('DELETE FROM pets'),
     /** ?1 next id, ?2 gaps below it. */
     setNextId: prepare('UPDATE pet_ids SET next = ?, gaps = ?'),
-    /** Returns a row per problem. */
     check: prepare(`SELECT integrity_check AS problem FROM pragma_integrity_check
         WHERE integrity_check <> 'ok'
       UNION ALL SELECT stored || ' animals are stored, and ' || ${count} || ' are counted'

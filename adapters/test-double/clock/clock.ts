@@ -57,7 +57,6 @@ export class Clock {
   readonly #timer = createProcessTimer(() => this.#endWaits())
   readonly #listener: ClockListener
   #frozenAt: number | undefined
-  /** Its own and the real time when it began to run. */
   #from = { own: 0, real: 0 }
   #scale = 1
   #auto = false
@@ -156,15 +155,10 @@ export class Clock {
       })
     })
 
-  /**
-   * `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears all timers.
-   */
+  /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
   readonly timers: Timers = createTimers((ms, end) => this.#wait(ms, end))
 
-  /**
-   * Returns the same time until the next microtask, so that all changes of a request have one
-   * instant.
-   */
+  /** Stays the same until the next microtask, so that all changes of a request have one instant. */
   instant(): number {
     if (this.#frozenAt !== undefined) return this.#frozenAt
     if (this.#instant === undefined) {
@@ -202,7 +196,6 @@ export class Clock {
     if (instant > this.now()) this.#move(instantOf('now', instant))
   }
 
-  /** Freezes at an instant, for a replay. */
   stand(instant: number): void {
     this.#freeze()
     this.#move(instant)
@@ -293,7 +286,6 @@ export class Clock {
       )
         due.end()
     } finally {
-      // Even if a wait has thrown.
       this.#startTimer()
     }
   }

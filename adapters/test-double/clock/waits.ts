@@ -2,7 +2,6 @@ export interface Wait {
   readonly until: number
   readonly end: () => void
   readonly isDelay: boolean
-  /** @param hasRef keeps the process alive */
   ref(hasRef: boolean): void
   cancel(): void
 }
@@ -33,7 +32,6 @@ export function createWaits(onChange: () => void) {
       waits.splice(waits.findLastIndex(({ until }) => until <= one.until) + 1, 0, one)
       return one
     },
-    /** Ends all delays early. */
     endDelays() {
       for (const delay of waits.filter(({ isDelay }) => isDelay)) {
         delay.cancel()

@@ -44,7 +44,6 @@ export interface Command {
   readonly request: ApiRequest
   readonly double: JudgedDouble
   readonly maxBodyBytes: number
-  /** Authorizes the sender. */
   readonly token: string
   /** Undefined within a world: worlds are not nested. */
   readonly worlds: Worlds | undefined
@@ -78,10 +77,7 @@ export async function command(target: string, given: Command): Promise<ApiRespon
   }
 }
 
-/**
- * Refuses other types, because a form in a browser cannot send `application/json` without a
- * preflight.
- */
+/** In browsers, a form cannot send `application/json` without a preflight. */
 async function readValue(request: ApiRequest, maxBodyBytes: number): Promise<unknown> {
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw unsupportedMediaType(
@@ -152,7 +148,6 @@ function changeClock(call: Call) {
   if (scale !== undefined && frozen === true) {
     throw invalidRequest('`scale` cannot be combined with `frozen: true`; send one of them.')
   }
-  // Everything is checked before anything changes.
   const instant = set === undefined ? clock.now() : instantOf('set', set)
   const duration = advance === undefined ? 0 : durationOf('advance', advance)
   clock.set(instantOf('now', instant + duration))

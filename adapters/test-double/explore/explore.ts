@@ -9,9 +9,7 @@ export interface Explored {
   /** No run has failed. `exhausted` says how much that proves. */
   readonly ok: boolean
   readonly runs: number
-  /**
-   * Schedules left out because their result is known, each counted once with all its extensions.
-   */
+  /** Schedules left out because their result is known, each counted with all its extensions. */
   readonly pruned: number
   /** Every possible schedule with at most `depth` faults has run or was pruned. */
   readonly exhausted: boolean
@@ -26,7 +24,6 @@ export interface Explored {
   readonly unreached: readonly string[]
 }
 
-/** The result of one given schedule. */
 export interface ScheduleRun extends Omit<RunFailure, 'reason'> {
   readonly ok: boolean
   /** One line; undefined if the run passed. */

@@ -42,7 +42,7 @@ function isNoFault({ kind }: Fault, { answer }: Shown): boolean {
   return answer !== undefined && !changes(kind, answer)
 }
 
-/** Whether such an operation runs makes no difference to the store. */
+/** Running such an operation or not makes no difference to the store. */
 function storesNothing({ operation, answer }: Shown): boolean {
   return operation !== 'createPet' || (answer !== undefined && answer.status >= 400)
 }

@@ -5,8 +5,6 @@ import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'
 import type { Sent } from './watch.js'
 
-/** Describes an error in one line. */
-
 export function errorReason(error: unknown): string {
   return `the work failed: ${describe(error)}`
 }

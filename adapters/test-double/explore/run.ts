@@ -43,7 +43,6 @@ export interface Ended {
   readonly report: Report
   /** The error that the work threw; undefined if it resolved. */
   readonly error: unknown
-  /** The result of the work. */
   readonly value: unknown
   /** Such as `createPet#1=reset getPet#2=delay:31s`. */
   readonly schedule: string

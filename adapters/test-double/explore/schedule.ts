@@ -11,14 +11,12 @@ export interface Step {
   readonly text: string
 }
 
-/** The faults of a run by request. */
 export type Schedule = readonly Step[]
 
 export function stepOf(point: string, fault: Fault): Step {
   return { point, fault, text: `${point}=${faultText(fault)}` }
 }
 
-/** Returns a function that names the requests of a run in the order of arrival. */
 export function createPoints(): (operation: Operation | undefined) => string {
   const counts = new Map<string, number>()
   return operation => {

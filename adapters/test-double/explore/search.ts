@@ -4,7 +4,6 @@ import { faultsAt, type Shown } from './faults-at.js'
 import { type Schedule, scheduleText, stepOf } from './schedule.js'
 
 export interface Outcome<Failure> {
-  /** In the order of arrival. */
   readonly requests: readonly Shown[]
   /** Every request of its schedule has arrived. */
   readonly isReached: boolean
@@ -15,9 +14,7 @@ export interface Outcome<Failure> {
 
 export interface SearchOptions<Failure> {
   readonly faults: readonly Fault[]
-  /** Maximum faults per run. */
   readonly depth: number
-  /** Maximum number of runs. */
   readonly schedules: number
   /** Number of parallel runs. @default 1 */
   readonly jobs?: number
@@ -43,7 +40,6 @@ export type Found<Failure> = Awaited<ReturnType<typeof search<Failure>>>
 
 export interface Candidate {
   readonly schedule: Schedule
-  /** The positions of its requests in its run. */
   readonly positions: readonly number[]
   /** The texts of each step: its own, and the faults that are indistinguishable there. */
   readonly texts: readonly (readonly string[])[]
@@ -77,7 +73,6 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   }
   return {
     runs,
-    /** Schedules left out for a reason, each counted once with all its extensions. */
     pruned,
     /** Every schedule has run or was left out for a reason. */
     exhausted: !isCut && unreached.length === 0,
@@ -173,14 +168,11 @@ function contains(schedule: Schedule, failed: ReadonlySet<string>): boolean {
   return false
 }
 
-/**
- * Compares by number of faults, then the positions of the requests, then the order of the faults.
- */
+/** Fewest faults first, then by positions of the requests, then by order of the faults. */
 function rank({ schedule, positions }: Candidate, faults: readonly Fault[]): readonly number[] {
   return [schedule.length, ...positions, ...schedule.map(({ fault }) => faults.indexOf(fault))]
 }
 
-/** Returns every choice of one element per list. */
 function combinations(choices: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const [first, ...rest] = choices
   if (!first) return [[]]

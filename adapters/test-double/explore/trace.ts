@@ -26,10 +26,7 @@ export function traceWaits(double: TestDouble): () => readonly string[] {
   }
 }
 
-/**
- * The first place outside this package and the platform, such as `client.js:12`, the same on every
- * machine.
- */
+/** The first place outside this package and the platform: `client.js:12` on every machine. */
 function callerOf(stack = ''): string {
   const lines = stack.split('\n').slice(2)
   const own = lines.find(line => !/node:internal|[\\/]adapters[\\/]/.test(line)) ?? ''

@@ -19,7 +19,6 @@ const PATIENT_TURNS = 12
 const IDLE_TURNS = 20
 
 interface Limits {
-  /** In ms. */
   readonly limit: number
   readonly isOver: () => boolean
 }

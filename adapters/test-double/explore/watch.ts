@@ -7,7 +7,6 @@ import { createPoints, type Schedule } from './schedule.js'
 /** A request of a run with its progress. */
 export interface Sent extends Shown {
   answer: Shown['answer']
-  /** A fault makes it wait forever. */
   isHanging: boolean
   /** As sent, even if the response was lost; undefined before. */
   status: number | undefined
@@ -15,7 +14,7 @@ export interface Sent extends Shown {
 
 export type Watched = ReturnType<typeof watchRequests>
 
-/** Names the requests of a run, and gives those of the schedule their faults. */
+/** Names the requests of a run, and injects the faults of the schedule. */
 export function watchRequests(schedule: Schedule, most: number) {
   const faults = new Map(schedule.map(({ point, fault }) => [point, fault]))
   const pointOf = createPoints()
@@ -54,13 +53,9 @@ export function watchRequests(schedule: Schedule, most: number) {
         },
       }
     }) satisfies Watch,
-    /** In the order of arrival. */
     requests: requests as readonly Sent[],
-    /** More than `most` requests came. */
     isOver: () => isOver,
-    /** Every request of the schedule has arrived. */
     isReached: () => faults.size === 0,
-    /** The requests of the schedule that have not arrived. */
     missing: (): readonly string[] => [...faults.keys()],
     /** Requests whose fault had no effect: a 401 comes before a status. */
     unaffected: (): readonly Sent[] => [...unaffected],

@@ -79,9 +79,7 @@ export function isAfter(fault: Fault): boolean {
 
 /** An armed fault: `from` and `until` are in ms since the Unix epoch. */
 export type ArmedFault = Fault & {
-  /** Number of requests left to affect. */
   readonly left: number | 'always'
-  /** Number of matching requests to let pass before. */
   readonly waiting?: number
   /** Number of responses affected so far, if any. */
   readonly fired?: number
@@ -89,12 +87,10 @@ export type ArmedFault = Fault & {
   readonly drawn?: number
 }
 
-/** A fault with its mutable state. */
 export interface Armed {
   readonly fault: Fault
   /** Armed by the test, restored from a snapshot, or a fault of the options. */
   readonly source: 'test' | 'restored' | Fault
-  /** In ms. */
   readonly at: number
   /** A snapshot holds the fault as well. */
   isKept: boolean
@@ -123,11 +119,8 @@ export function checkFault(fault: Fault, isKeyId: Rule): void {
 
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
-/** The fields of a request that faults match. */
 export interface FaultTarget extends Call {
-  /** Names in lower case. */
   readonly headers: RequestHeaders
-  /** In ms. */
   readonly at: number
 }
 

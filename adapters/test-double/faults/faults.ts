@@ -18,7 +18,6 @@ import { wholeText } from './text.js'
 
 export type Faults = ReturnType<typeof createFaults>
 
-/** The faults drawn for one request. */
 export interface TakenFaults {
   readonly delay?: DelayFault | undefined
   readonly fault?: Exclude<Fault, DelayFault> | undefined
@@ -43,7 +42,6 @@ export function createFaults(
   const unfired = new Set<Armed>()
   const fired = new Set<Fault>()
   for (const one of begin) {
-    // Unchecked input, which may be anything.
     const { left } = Object(one)
     arm(one, left === undefined ? one : 'restored', beginAt)
   }
@@ -51,7 +49,6 @@ export function createFaults(
   return {
     /** Arms a fault, after those already armed. @throws OptionError */
     arm: (fault: Fault) => arm(fault, 'test', now()),
-    /** The armed faults with their remaining counts. */
     list: (): readonly ArmedFault[] => armed.map(show),
     /** Disarms the faults equal to this one, as `list` or `arm` returned it; by default all. */
     clear(fault?: Fault): void {

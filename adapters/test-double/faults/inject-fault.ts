@@ -10,7 +10,6 @@ import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { lost } from './lose-response.js'
 
-/** Lets the store answer a request, with the faults taken for it. */
 export async function injectFault(
   store: ApiHandler,
   request: ApiRequest,
@@ -38,14 +37,11 @@ export async function injectFault(
 
 interface Circumstances {
   readonly now: Clock
-  /** Waits for a delay, unless the caller is gone. */
   readonly delay: (wait: DelayFault) => Promise<void>
-  /** Waits before a piece of a body. */
   readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
   /** Clock of a trickling body: the double's, or real time. */
   readonly clockOf: (real: boolean | undefined) => { readonly now: Clock }
   readonly note: (fault: FaultKind) => void
-  /** The request has a valid key. */
   readonly isKnown: boolean
 }
 
@@ -137,7 +133,6 @@ function retryAfterText(retryAfter: number | { readonly date: number }, now: num
   return httpDate(now + retryAfter.date * 1000)
 }
 
-/** Merges headers case-insensitively. */
 function merged(
   headers: ApiResponse['headers'],
   others: ApiResponse['headers'],

@@ -4,7 +4,6 @@ import type { ApiResponse } from '../../../src/protocol/api-request.js'
 /** Ways to lose a response: a TCP reset, silence, or half of the body and then the end. */
 export type LostBy = 'reset' | 'hang' | 'truncate'
 
-/** A response that may be lost on its way. */
 export interface LosableAnswer extends ApiResponse {
   /**
    * Returns what a call in process gets instead.

@@ -29,7 +29,6 @@ export function faultText(fault: Fault): string {
   return wholeText(Object.fromEntries(own) as unknown as Fault)
 }
 
-/** Returns the text form of a fault, with its scope as JSON. */
 export function wholeText({ kind, ...fields }: Fault): string {
   const form = kindOf(kind).text
   if (!form) return kind + fieldsText(fields)

@@ -46,7 +46,6 @@ function firstStep(good: RecordingFile, bad: RecordingFile): Difference | undefi
   return { step: good.steps.length + 1, what: 'the first recording ends before it' }
 }
 
-/** Compares the requests in order, and the responses that no fault has changed. */
 function firstWithoutFault(good: RecordingFile, bad: RecordingFile): Difference | undefined {
   const known = new Map(good.steps.map(step => [nameOf(step), step]))
   for (const other of bad.steps) {
@@ -70,7 +69,6 @@ function hasFault(step: Step | undefined): boolean {
   return step?.do === 'run' || (step?.do === 'send' && step.planned !== undefined)
 }
 
-/** Describes a step in a few words. */
 export function describe(step: Step): string {
   const where = step.world === undefined ? '' : ` in world ${step.world}`
   switch (step.do) {

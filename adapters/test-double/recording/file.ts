@@ -41,7 +41,6 @@ const send = z.object({
   do: z.literal('send'),
   id,
   operation: z.nullable(z.custom<Operation>(isString.accepts)),
-  /** The id of the key; null without a valid one. */
   keyId: z.nullable(z.string()),
   request,
   /** Faults that a schedule planned for this request, besides the armed ones. */
@@ -88,9 +87,7 @@ const stepAct = z.discriminatedUnion('do', [
 const stepBase = z.object({
   /** 1, 2, 3 … */
   step: id,
-  /** By the clock of its world. */
   at: instant,
-  /** The id of its world; absent outside of worlds. */
   world: z.optional(z.string()),
   /** Hash of the previous digest, this step and the state after it. */
   digest: z.string().check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 hex digits')),
@@ -105,7 +102,6 @@ const recordingFile = z.object({
     keys,
     at: instant,
     frozen: z.boolean(),
-    /** A snapshot; null for a new double. */
     state: z.nullable(json),
   }),
   steps: z.readonly(z.array(z.intersection(stepBase, stepAct))),

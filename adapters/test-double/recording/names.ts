@@ -34,13 +34,11 @@ export function createKeyNames(tokens: readonly string[] = []) {
 
   return {
     learn,
-    /** Names the key that was just added to a ring. */
     added(ring: KeyRing): NamedKey {
       const before = new Set(names.keys())
       learn(ring)
       return named(ring.list().find(record => !before.has(record)) as KnownKey)
     },
-    /** Replaces keys by their names. */
     hide: <T>(value: T) => deep(value, hideText) as T,
     /** Replaces keys by their names, and redacts other credentials. */
     request(request: ReadRequest, key: KnownKey | undefined): ReadRequest {
@@ -54,7 +52,6 @@ export function createKeyNames(tokens: readonly string[] = []) {
     },
   }
 
-  /** Names the keys of a ring, unless they have names. */
   function learn(ring: KeyRing): readonly NamedKey[] {
     for (const key of ring.keys()) {
       const record = ring.find(key) as KnownKey

@@ -18,7 +18,6 @@ export interface Recording {
   stop(): void
 }
 
-/** A double at the beginning of a recording. */
 export interface Recorded {
   readonly events: EventLog
   readonly state: () => ObservableState

@@ -82,7 +82,6 @@ export function createDoubleFor(
   return { double, worlds: worlds as Worlds }
 }
 
-/** The first step that differs. */
 export interface Difference {
   readonly step: number
   /** One line: the expected and the actual value. */
@@ -213,14 +212,12 @@ function createGates() {
   }
 }
 
-/** One line; undefined if they are equal. */
 function differenceOf(recorded: Step, taken: Step): string | undefined {
   const what = firstDifference(resultOf(recorded), resultOf(taken))
   if (what !== undefined || recorded.digest === taken.digest) return what
   return 'another state: the digests differ'
 }
 
-/** The part of a step that the store decides. */
 function resultOf(step: Step): object {
   if (step.do === 'send') return { do: step.do, operation: step.operation, keyId: step.keyId }
   if (step.do !== 'answer') return { do: step.do }

@@ -12,7 +12,6 @@ import type { KeyNames } from './names.js'
 /** Bounds the memory of a long run. */
 const MOST = 100_000
 
-/** Records the steps of a double from now on. */
 export function logSteps(events: EventLog, root: ObservableState, names: KeyNames) {
   const steps: Step[] = []
   const current = new Map<string | null, ObservableState>([[null, root]])
@@ -25,7 +24,6 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
 
   return {
     steps: steps as readonly Step[],
-    /** The double took more than `MOST` steps. */
     get isFull() {
       return isFull
     },

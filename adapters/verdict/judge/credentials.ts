@@ -19,9 +19,7 @@ export function createCredentials() {
       if (name !== 'others') names.set(token, name)
       return name
     },
-    /**
-     * Returns the name, or null for a credential that the service refuses, and has never accepted.
-     */
+    /** The name, or null for a credential that the service refuses, and has never accepted. */
     judged({ keyId, status }: Exchange): string | null {
       if (keyId === null) return keyId
       if (status === 401) return accepted.has(keyId) ? keyId : null

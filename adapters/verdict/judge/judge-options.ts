@@ -24,10 +24,7 @@ export const isServiceUrl: Rule = {
 }
 
 export const JUDGE_OPTIONS = {
-  /**
-   * The service, with its version segment: `https://staging.example.org/v1`. Other requests are not
-   * judged.
-   */
+  /** The service, such as `https://staging.example.org/v1`. Other requests are not judged. */
   baseUrl: typed<string>(isServiceUrl),
   /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),

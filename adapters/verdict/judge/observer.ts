@@ -17,7 +17,6 @@ export type Observer = ReturnType<typeof createObserver>
 
 /** Findings about a client, from its requests and the responses. */
 export interface JudgeReport extends Report {
-  /** Number of requests without a response. */
   readonly unanswered: number
   /**
    * Number of calls of `/pets` that the API decided on: with JSON and a status below 500, except
@@ -26,7 +25,6 @@ export interface JudgeReport extends Report {
   readonly decided: number
 }
 
-/** Records the course of one request. */
 export interface Observed {
   /** The body of the request, as far as it is known. */
   sent(body: Uint8Array): void
@@ -38,16 +36,11 @@ export interface Observed {
   lost(by: Loss): void
 }
 
-/**
- * How the client experienced a failure: no connection, no response until it gave up, half a body,
- * or no JSON.
- */
+/** The loss of a response: no connection, silence, half a body, or no JSON. */
 export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
 
-/** Names in lower case. */
 type Headers = Readonly<Record<string, string>>
 
-/** Below the base path. */
 const API_PATH = /^\/pets(\/|$)/
 
 /** Maximum number of exchanges that wait to be judged, and of their characters. */
@@ -153,9 +146,7 @@ function isDecision(status: number, headers: Headers, operation?: Operation): bo
   return (status < 300 || status >= 400) && isJson(headers)
 }
 
-/**
- * Returns what makes a violation less certain or invisible, because services do not disclose it.
- */
+/** Judges leniently, because services do not disclose everything to their clients. */
 function doubtFrom(clients: number | undefined): Doubt {
   return violation => {
     const { mayBeOthers } = ruleOf(violation.rule)

@@ -3,7 +3,6 @@ import type { JudgeReport } from './observer.js'
 
 /** Requests for which the service gave no response. */
 export interface ServiceFailures {
-  /** Its address, without a path. */
   readonly service: string
   readonly count: number
   readonly first: { readonly reason: string } | undefined

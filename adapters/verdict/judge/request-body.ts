@@ -5,10 +5,7 @@ type FetchArguments = Parameters<typeof globalThis.fetch>
 /** The API accepts no larger body. */
 const MOST_BYTES = 1_048_576
 
-/**
- * Reads a call of `fetch` without changing it. Returns undefined for calls that `fetch` cannot
- * send.
- */
+/** Reads a call of `fetch` without changing it; undefined for calls that `fetch` cannot send. */
 export function readOutgoing(...given: FetchArguments) {
   const [input, init] = given
   const request = requestIn(input)
@@ -18,7 +15,6 @@ export function readOutgoing(...given: FetchArguments) {
     return {
       url: new URL(request?.url ?? `${input}`, PAGE.location?.href),
       method: NORMALIZED.test(method) ? method.toUpperCase() : method,
-      /** Names in lower case. */
       headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
       /**

@@ -5,7 +5,6 @@ import { toAnswer } from '../../../http/pages.js'
 export interface UpstreamFailure {
   readonly status: 502 | 504
   readonly code: 'bad_gateway' | 'gateway_timeout'
-  /** For people, without an address. */
   readonly reason: string
   /** Its TLS was refused, so no request can ever succeed. */
   readonly isUntrusted?: boolean

@@ -24,7 +24,6 @@ export interface Link extends ConnectionSpan {
   readonly agent: Agent
   /** The end of the latest exchange: pipelined requests are sent one after the other. */
   turn: Promise<void>
-  /** Number of exchanges in progress. */
   pending: number
 }
 
@@ -70,9 +69,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
   await closed
   client.off('end', passHalfClose)
 
-  /**
-   * A client that ends its side may have gone or still read: the service decides what that means.
-   */
+  /** A client that ends its side may have gone or still read: the service decides. */
   function passHalfClose(): void {
     if (client.readableEnded && outgoing?.writableFinished) outgoing.socket?.end()
   }
