@@ -1,6 +1,6 @@
 import mitt from 'mitt'
 import type { RateLimit } from './errors.js'
-import { orElse } from './lib/async.js'
+import { createNotifier, type OnListenerError } from './lib/listeners.js'
 import type { Pet } from './pets/schema.js'
 import type { Operation } from './pets/specification.js'
 
@@ -33,11 +33,15 @@ type Listener<Event> = (event: Event) => void
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
 /**
- * Isolates listeners from each other: one that throws starves no other, and events that listeners
+ * Isolates listeners from each other: one that fails starves no other, and events that listeners
  * emit wait, so that all see the same order.
  */
-export function createEvents(): { readonly events: StoreEmitter; readonly emit: Emit } {
+export function createEvents(onListenerError?: OnListenerError): {
+  readonly events: StoreEmitter
+  readonly emit: Emit
+} {
   const { all, on, off } = createEmitter<StoreEvents>()
+  const notify = createNotifier(onListenerError)
   const pending: { readonly name: keyof StoreEvents; readonly event: unknown }[] = []
 
   return {
@@ -45,8 +49,8 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
     emit(name, event) {
       if (all.size === 0 || pending.push({ name, event }) > 1) return
       for (const { name, event } of pending) {
-        for (const listener of listenersOf(name)) orElse(() => listener(event), ignore)
-        for (const listener of listenersOf('*')) orElse(() => listener(name, event), ignore)
+        for (const listener of listenersOf(name)) notify(name, listener, event)
+        for (const listener of listenersOf('*')) notify('*', listener, name, event)
       }
       pending.length = 0
     },
@@ -57,6 +61,3 @@ export function createEvents(): { readonly events: StoreEmitter; readonly emit: 
     return (all.get(name) ?? []).slice() as never
   }
 }
-
-/** A failing listener cannot change a response that is already decided. */
-function ignore(): void {}

@@ -20,6 +20,7 @@ import {
   typed,
   withDefault,
 } from './lib/check-options.js'
+import type { OnListenerError } from './lib/listeners.js'
 import { type Timer, withCircuitBreaker } from './limits/fallback.js'
 import { countsHere, memoryRateLimitStore } from './limits/memory-rate-limits.js'
 import { RATE_LIMIT_MODE } from './limits/mode.js'
@@ -103,6 +104,11 @@ export const STORE_OPTIONS = {
   idempotency: withDefault(orNull(typed<Idempotency>(isObject)), null),
   /** The largest request body, in bytes; larger ones get 413. @default 1_048_576 */
   maxBodyBytes: withDefault(isSize, MAX_BODY_BYTES),
+  /**
+   * Receives `{ error, name }`: the first error of each listener, and its event.
+   * @default a process warning; `console.error` in browsers
+   */
+  onListenerError: optional(typed<OnListenerError>(isFunction)),
 }
 /**
  * @example
@@ -129,19 +135,13 @@ export interface MeteredPets extends Pets {
 }
 
 /**
- * Creates the store: pets over a storage, for the host, for API keys, and as the whole protocol.
+ * `createStore` of the package for any platform.
+ *
+ * @param report the platform's default of `onListenerError`
  * @throws OptionError naming the invalid option and its value
- *
- * @example
- * import { createStore } from 'animal-adoption-store'
- * import { memoryStorage } from 'animal-adoption-store/memory'
- *
- * const storage = memoryStorage()
- * const store = createStore({ storage, apiKeys: { s3cret: { id: 'web', plan: 'pro' } } })
- * await store.forKey('s3cret').createPet({ name: 'Rex', categoryId: 1 })
  */
-export function createStore(options: StoreOptions): Store {
-  return openStore(readStoreOptions(options))
+export function createStore(options: StoreOptions, report?: OnListenerError): Store {
+  return openStore(readStoreOptions(options), report)
 }
 
 /** Options with their defaults, checked. */
@@ -170,9 +170,9 @@ export function readStoreOptions(options: StoreOptions) {
   }
 }
 
-export function openStore(settings: StoreSettings): Store {
+export function openStore(settings: StoreSettings, report?: OnListenerError): Store {
   const { clock, pagination, plans, apiKeys } = settings
-  const { events, emit } = createEvents()
+  const { events, emit } = createEvents(settings.onListenerError ?? report)
   const gate = createGate({
     apiKeys,
     rateLimitStore: settings.rateLimiting ? protect(settings, emit) : undefined,

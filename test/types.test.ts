@@ -117,6 +117,7 @@ for (const one of [fetch, createTestDouble().fetch, toFetchHandler(store), globa
   await verify({ baseUrl, apiKey: 'a', fetch: one })
 }`,
   'a hook is an option `onX` with one argument, the same for each name': `
+import type { StoreOptions } from 'animal-adoption-store'
 import type { ClientOptions } from 'animal-adoption-store/client'
 import type { ExploreOptions } from 'animal-adoption-store/test-double'
 import type { VerifyOptions } from 'animal-adoption-store/verify'
@@ -125,7 +126,7 @@ type Hooks<Options> = {
   [Name in keyof Options as Name extends \`on\${Capitalize<string>}\` ? Name : never]-?:
     Parameters<Extract<Options[Name], (...given: never) => unknown>>
 }
-type All = Hooks<ClientOptions> & Hooks<VerifyOptions> & Hooks<ExploreOptions>
+type All = Hooks<StoreOptions> & Hooks<ClientOptions> & Hooks<VerifyOptions> & Hooks<ExploreOptions>
 type Single = { [Name in keyof All]: All[Name] extends readonly [infer Payload] ? Payload : never }
 declare const hooks: Single
 const { onRequest, onResult, onRetry, onRun, onWait } = hooks
@@ -134,7 +135,7 @@ export const seen: readonly (string | number)[] = [
 ]
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 export const same: Same<Hooks<ClientOptions>['onWait'], Hooks<VerifyOptions>['onWait']> = true
-type Names = 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
+type Names = 'onListenerError' | 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
 export const names: Same<keyof All, Names> = true`,
 }
 

@@ -12,7 +12,9 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
+import type { OnListenerError } from '../../src/lib/listeners.js'
 import type { Clock } from '../../src/ports.js'
+import { reportListenerError } from '../listener-error.js'
 import type { Retrying, Sending, Wait } from './hooks.js'
 import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
@@ -83,6 +85,11 @@ export const CLIENT_OPTIONS = {
   onWait: optional(typed<(wait: Wait) => void>(isFunction)),
   /** Called before a failed request is retried. @default none */
   onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
+  /**
+   * Receives `{ error, name }`: the first error of each hook.
+   * @default a process warning; `console.error` in browsers
+   */
+  onListenerError: withDefault(typed<OnListenerError>(isFunction), reportListenerError),
   /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: optional(typed<Clock>(isFunction)),
   /** Waits: `(ms, { signal }) => Promise`. @default setTimeout */

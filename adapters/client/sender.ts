@@ -1,7 +1,9 @@
+import { createNotifier } from '../../src/lib/listeners.js'
 import type { Answer, ClientRequest } from './attempt.js'
 import { waitBefore } from './backoff.js'
 import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
+import type { Wait } from './hooks.js'
 import { requestedWait } from './rate-limit-headers.js'
 import { createRateLimiter } from './rate-limiter.js'
 import { createSharedKey, type Pause } from './shared-through-redis.js'
@@ -37,9 +39,8 @@ type Outcome = { readonly answer: Answer } | { readonly failure: Failure }
  */
 export function createSender(options: ClientSettings, key: string, api: Api) {
   const { time, random, maxRetries, maxWaitMs, waitForBan, shared } = options
-  const onRequest = guarded(options.onRequest)
-  const onWait = guarded(options.onWait)
-  const onRetry = guarded(options.onRetry)
+  const notify = createNotifier(options.onListenerError)
+  const onWait = (wait: Wait) => notify('onWait', options.onWait, wait)
   const changed = () => throttle.startNext()
   const paused = (pause: Pause) => limiter.pause(pause)
   const sharedKey = shared ? createSharedKey({ shared, key, time, changed, paused }) : undefined
@@ -89,7 +90,7 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
       if (!mayRepeat || failures > maxRetries || (isBan ? !waitForBan : isTooLong)) throw error
 
       const waitMs = Math.max(0, opensAt - time.now())
-      onRetry({ method, url, attempt, error, waitMs })
+      notify('onRetry', options.onRetry, { method, url, attempt, error, waitMs })
       // After a 429 the throttle waits, for all calls at once.
       if (rejection) continue
       onWait({ reason: 'retry', until: opensAt, waitMs })
@@ -104,7 +105,7 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
     last: Failure | undefined,
   ): Promise<Outcome> {
     const { method, url } = request
-    onRequest({ method, url, attempt })
+    notify('onRequest', options.onRequest, { method, url, attempt })
     let answer: Answer
     try {
       answer = await api.send(request, signal)
@@ -138,14 +139,5 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
     const ban = error instanceof ApiKeyBannedError ? error : undefined
     if (rejection) limiter.rejected(limits, { ban, retryAt }, opensAt)
     return { error, rejection, retryAt, opensAt }
-  }
-}
-
-/** An error in a hook does not affect the call. */
-function guarded<T>(hook: (event: T) => void = () => {}): (event: T) => void {
-  return event => {
-    try {
-      hook(event)
-    } catch {}
   }
 }

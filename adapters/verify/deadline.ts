@@ -1,5 +1,6 @@
 import type { WaitReason } from '../client/hooks.js'
 import type { Time } from '../client/time.js'
+import { notify } from '../listener-error.js'
 import type { ReadOptions } from './verify-options.js'
 
 /** The rest of `maxWaitMs`, for all waits of a run. */
@@ -17,7 +18,7 @@ export function createDeadline(time: Time, { maxWaitMs, onWait }: ReadOptions): 
     async wait(ms, reason) {
       left -= ms
       const until = time.now() + ms
-      onWait({ reason, until, waitMs: ms })
+      notify('onWait', onWait, { reason, until, waitMs: ms })
       await time.until(until)
     },
   }

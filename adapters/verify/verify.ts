@@ -2,6 +2,7 @@ import { OptionError } from '../../src/lib/check-options.js'
 import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { type Int64, isInt64 } from '../../src/lib/int64.js'
 import { SUNSET } from '../../src/pets/specification.js'
+import { notify } from '../listener-error.js'
 import type { Check, Level, Need, Reply } from './check.js'
 import { CHECKS } from './checks/index.js'
 import { SPARE_KEY } from './credentials.js'
@@ -60,7 +61,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyReport> {
   for (const check of checks) {
     const result = await judge(check)
     results.push(result)
-    options.onResult?.({
+    notify('onResult', options.onResult, {
       result,
       checksDone: results.length,
       checkCount: checks.length,

@@ -83,8 +83,9 @@ export function publicOptions(): string[] {
   const entries = Object.values<string | { default: string }>(exports).map(entry =>
     (typeof entry === 'string' ? entry : entry.default).replace('./dist/', ''),
   )
+  // The first entry exports all of the core.
   const names = SOURCES.filter(({ path }) =>
-    entries.includes(path.replace(/\.ts$/, '.js')),
+    ['src/index.js', ...entries].includes(path.replace(/\.ts$/, '.js')),
   ).flatMap(({ text }) => text.match(/\b\w+Options\b/g) ?? [])
   return [...new Set(names)].filter(name => bodyOf(name) !== undefined)
 }

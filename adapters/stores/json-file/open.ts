@@ -11,6 +11,7 @@ import {
   withDefault,
 } from '../../../src/lib/check-options.js'
 import type { PetSnapshot } from '../../../src/ports.js'
+import { notify } from '../../listener-error.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
 import { MOUNTED, refuseUnusable, storePathOf, syncFolder } from '../kit/durable-files.js'
 import { durableStorage } from '../kit/durable-storage.js'
@@ -71,13 +72,7 @@ export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
 export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFileStorage {
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
   check('path', path, isText)
-  const report = (error: JsonFileError) => {
-    try {
-      onError(error)
-    } catch {
-      // A listener that throws must not stop a compaction.
-    }
-  }
+  const report = (error: JsonFileError) => notify('onError', onError, error)
   const open = () =>
     locked(disk, path, async (real, lock) => {
       const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)

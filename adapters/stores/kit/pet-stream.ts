@@ -1,6 +1,7 @@
 import type { Pet } from '../../../src/pets/schema.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
+import { notify } from '../../listener-error.js'
 
 /** The content of a storage at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {
@@ -56,7 +57,7 @@ export async function snapshotOf(
   const [pets, idempotencyKeys]: [Pet[], UsedKey[]] = [[], []]
   for await (const part of stream.pets) {
     pets.push(...part)
-    onProgress?.(pets.length)
+    notify('onProgress', onProgress, pets.length)
   }
   for await (const part of stream.idempotencyKeys) idempotencyKeys.push(...part)
   return { pets, nextId: stream.nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pet } from '../../../src/pets/schema.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
+import { notify } from '../../listener-error.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
 import type { Database, Row, Run } from './pool.js'
 import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
@@ -43,7 +44,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
         for await (const pets of stream.pets) {
           await insertPets(run, pets)
           written += pets.length
-          onProgress?.(written)
+          notify('onProgress', onProgress, written)
         }
         for await (const keys of stream.idempotencyKeys) await insertKeys(run, keys)
         await run(`UPDATE ${schema}.pet_ids SET next = $1`, [stream.nextId])

@@ -1,4 +1,5 @@
 import type { PetSnapshot } from '../../../src/ports.js'
+import { notify } from '../../listener-error.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
 import type { Connection, TransactionKind } from './connection.js'
 import type { Row } from './driver.js'
@@ -42,7 +43,7 @@ export function createContent(connection: Connection) {
       for await (const part of pets) {
         for (const pet of part) statements.insert(pet.id, ...toRow(pet))
         written += part.length
-        onProgress?.(written)
+        notify('onProgress', onProgress, written)
       }
       for await (const part of idempotencyKeys) for (const used of part) keys.use(used)
       statements.setNextId.run(next, next - 1 - written)

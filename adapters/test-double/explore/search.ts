@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../../src/lib/async.js'
+import { notify } from '../../listener-error.js'
 import type { Fault } from '../faults/fault.js'
 import { faultsAt, type Shown } from './faults-at.js'
 import { type Schedule, scheduleText, stepOf } from './schedule.js'
@@ -115,7 +116,7 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
     } else if (!isReached) unreached.push(candidate)
     else if (schedule.length < depth) passed.push({ ...candidate, requests })
     const text = scheduleText(schedule)
-    onRun?.({
+    notify('onRun', onRun, {
       schedule: text,
       depth: schedule.length,
       runs,
