@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core'
 import { CHROMIUM } from '../dist/test/browser/chromium.js'
 
 const path = name => fileURLToPath(new URL(`../${name}`, import.meta.url))
-const flags = ['--port', '0', '--json', '--log', 'silent', '--clock', '2030-01-01T12:00:05Z']
+const flags = ['--port', '0', '--json', '--log', 'silent', '--time', '2030-01-01T12:00:05Z']
 const server = spawn(process.execPath, [path('dist/adapters/cli/main.cjs'), ...flags], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })

@@ -34,6 +34,14 @@ test('names - what belongs to rate limits has one word and one type each', () =>
   }
 })
 
+test('names - a clock is a function that returns ms', () => {
+  const clocks = names.filter(({ name, kind }) => name === 'clock' && kind === 'field')
+  assert.ok(clocks.length > 4)
+  for (const { type, path } of clocks) {
+    assert.match(type, /^(Clock( \| undefined)?|VirtualClock|Clock & .*|.*\(\) => number.*)$/, path)
+  }
+})
+
 test('names - every variable in a page or a help text is that of a flag', () => {
   const flags = Object.values<Command>(COMMANDS).flatMap(({ groups = {} }) =>
     Object.values(groups).flatMap(options => Object.keys(options).map(flagOf)),

@@ -7,7 +7,7 @@ import { type Judge, judge } from 'animal-adoption-store/judge'
 import { memoryStorage } from 'animal-adoption-store/memory'
 import { createTestDouble, type TestDouble } from 'animal-adoption-store/test-double'
 
-const double: TestDouble = createTestDouble({ clock: 'running' })
+const double: TestDouble = createTestDouble({ time: 'running' })
 const client: Client = createClient({
   baseUrl: double.baseUrl,
   apiKey: 'demo-free',
@@ -19,4 +19,4 @@ const store: Store = createStore({ storage, apiKeys: {} })
 const served: Promise<HttpServer> = listen(createStore({ storage: memoryStorage(), apiKeys: {} }))
 export const caught = (error: unknown) =>
   error instanceof ApiError ? error.code : error instanceof OptionError && error.option
-export const seen = [client, judged.report(), store, served, double.clock.now().toFixed()]
+export const seen = [client, judged.report(), store, served, double.clock().toFixed()]

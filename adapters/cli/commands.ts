@@ -34,7 +34,7 @@ export const COMMANDS = {
   serve: {
     usage: '[serve] [options]',
     does: 'serve the API on this machine',
-    examples: ['serve --store pets.json --keys keys.json', 'serve --control --clock 2030-01-01'],
+    examples: ['serve --store pets.json --keys keys.json', 'serve --control --time 2030-01-01'],
     groups: { Server: SERVER, Store: STORE },
     variables: 'all',
   },

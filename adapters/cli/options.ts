@@ -180,7 +180,7 @@ export const SERVER = {
   console: toggle('also serve the console with --keys, --proxy-hops or --host, behind a token'),
   noConsole: toggle('no console at / and no /_console', { excludes: ['console'] }),
   watch: toggle('reload --seed and --keys when the files change', {
-    excludes: ['control', 'clock'],
+    excludes: ['control', 'time'],
   }),
   drain: option(
     duration({ least: 0 }),
@@ -222,7 +222,7 @@ export const STORE = {
   ),
   delay: option(duration({ least: 0, most: 600_000 }), 'duration=0s', 'wait before every response'),
   control: toggle('serve /_control: clock, faults, verdict, reset, snapshots'),
-  clock: option(instant, 'instant', 'freeze the clock at this ISO instant; implies --control'),
+  time: option(instant, 'instant', 'freeze the clock at this ISO instant; implies --control'),
 }
 
 const { empty: _, ...STORE_OF_RUN } = STORE

@@ -34,10 +34,10 @@ export const REDIS_OPTIONS = {
   /** The prefix of every key. @default 'adoption:limit:' */
   prefix: withDefault(isText, 'adoption:limit:'),
   /**
-   * The clock in use: the server's, shared by all processes, or the store's, for tests.
+   * Whose time counts: the server's, shared by all processes, or that of the store's `clock`, for tests.
    * @default 'server'
    */
-  clock: withDefault(isOneOf(['server', 'store']), 'server'),
+  time: withDefault(isOneOf(['server', 'store']), 'server'),
   /** The time limit for connecting and for the first reply, in ms. @default 5_000 */
   connectTimeoutMs: withDefault(isTimeout, 5_000),
   /** For `rediss:`, options of `tls.connect` such as `ca`. @default none */
@@ -71,7 +71,7 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
  */
 export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore {
   const settings = settingsOf(REDIS_OPTIONS, options)
-  const { prefix, clock, connectTimeoutMs, url, client } = settings
+  const { prefix, time, connectTimeoutMs, url, client } = settings
   if ((url === undefined) === (client === undefined)) {
     const problem = { option: 'url', expected: 'an address, unless `client` is given' }
     throw new OptionError(problem, 'Expected either `url` or `client`')
@@ -106,7 +106,7 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
       await connection.close()
       throw failure
     })
-    return createRateLimits({ prefix, clock, address, connection })
+    return createRateLimits({ prefix, time, address, connection })
   }
 }
 

@@ -25,7 +25,7 @@ export interface RateLimitParts {
   readonly address: string
   readonly connection: RedisConnection
   readonly prefix: string
-  readonly clock: 'server' | 'store'
+  readonly time: 'server' | 'store'
 }
 
 /** Callers without a valid key are counted in this process, so strangers cannot fill the server. */
@@ -37,7 +37,7 @@ const PING_TIMEOUT = 1_000
 export function createRateLimits(
   parts: RateLimitParts,
 ): Omit<RedisRateLimitStore, 'ready' | 'serverOf' | typeof Symbol.asyncDispose> {
-  const { address, connection, prefix, clock } = parts
+  const { address, connection, prefix, time } = parts
   const { close } = connection
   const addresses = memoryRateLimitStore()
 
@@ -45,7 +45,7 @@ export function createRateLimits(
     consume(partition, limits, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, limits, now)
-      const instant = clock === 'store' ? now : undefined
+      const instant = time === 'store' ? now : undefined
       return consume(connection.client, prefix + partition, { limits, now: instant }).catch(fail)
     },
     inspect,

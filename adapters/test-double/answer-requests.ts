@@ -4,7 +4,7 @@ import type { ApiHandler, ApiResponse } from '../../src/protocol/api-request.js'
 import type { Store } from '../../src/store.js'
 import type { FaultKind } from '../verdict/log/fault-kinds.js'
 import type { Call, Recorder } from '../verdict/log/recorder.js'
-import type { Clock } from './clock/clock.js'
+import type { ControlledClock } from './clock/clock.js'
 import type { Act, ReplayableRequest, Track } from './events.js'
 import type { DelayFault } from './faults/fault.js'
 import type { Faults, TakenFaults } from './faults/faults.js'
@@ -25,8 +25,8 @@ export interface RequestsOptions {
 
 /** The clocks of a double, which outlive its states. */
 interface Time {
-  readonly clock: Clock
-  readonly real: () => Clock
+  readonly clock: ControlledClock
+  readonly real: () => ControlledClock
   readonly endDelays: () => void
 }
 
@@ -62,7 +62,7 @@ export function createRequests(
         answered?.(response)
         // The window is closed: judge now, as no report will trigger it.
         if (isOver) judge()
-        else if (clock.auto) clock.reach(retryTime(response, clock.now()))
+        else if (clock.auto) clock.reach(retryTime(response, clock()))
         // Assigned in place, as a copy costs a tenth of a call, and nobody else has this
         // response.
         const about = Object.assign(response.about ?? {}, { journal: n })
@@ -138,7 +138,7 @@ export function createRequests(
     if (!isOver) await clockOf(real).delay(ms)
   }
 
-  function clockOf(real = false): Clock {
+  function clockOf(real = false): ControlledClock {
     return real ? time.real() : time.clock
   }
 }

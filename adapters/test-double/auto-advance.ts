@@ -1,9 +1,9 @@
 import type { Awaitable } from '../../src/lib/async.js'
-import type { Clock } from './clock/clock.js'
+import type { ControlledClock } from './clock/clock.js'
 import type { EventLog } from './events.js'
 
 export interface PassingTime {
-  readonly clock: Pick<Clock, 'next' | 'now' | 'reach'>
+  readonly clock: Pick<ControlledClock, 'next' | 'reach'>
   readonly events: Pick<EventLog, 'activity'>
   isBusy(): boolean
 }

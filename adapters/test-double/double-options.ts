@@ -52,7 +52,7 @@ export const DOUBLE_OPTIONS = {
    * The instant at which the clock is frozen, or 'running' for real time.
    * @default '2030-01-01T00:00:00Z'
    */
-  clock: withDefault(
+  time: withDefault(
     rule<Instant>('an instant', () => true),
     '2030-01-01T00:00:00Z',
   ),
@@ -118,7 +118,7 @@ export const DOUBLE_OPTIONS = {
  * import { createTestDouble } from 'animal-adoption-store/test-double'
  *
  * const double = createTestDouble({
- *   clock: '2030-01-01T00:00:00Z',
+ *   time: '2030-01-01T00:00:00Z',
  *   faults: [{ kind: 'status', status: 503, times: 1 }],
  * })
  */
@@ -139,7 +139,7 @@ let defaultSettings: DoubleSettings | undefined
 function read(given: TestDoubleOptions) {
   const options = settingsOf(DOUBLE_OPTIONS, given)
   const {
-    clock,
+    time,
     pets,
     snapshot,
     faults,
@@ -178,7 +178,7 @@ function read(given: TestDoubleOptions) {
         tokens: [control].filter(isToken),
       },
     },
-    begin: { clock: clockState(clock), faults, ...initial } as Beginning,
+    begin: { time: clockState(time), faults, ...initial } as Beginning,
     baseUrl: baseUrl.replace(/\/$/, ''),
   }
 }
@@ -216,9 +216,9 @@ const isPet = rule(
   value => petSchema.safeParse(value).success,
 )
 
-function clockState(clock: Instant): Beginning['clock'] {
-  if (clock === 'running') return { frozen: false }
-  return { frozen: true, now: instantOf('clock', clock) }
+function clockState(time: Instant): Beginning['time'] {
+  if (time === 'running') return { frozen: false }
+  return { frozen: true, now: instantOf('time', time) }
 }
 
 function isBaseUrl(value: unknown): boolean {

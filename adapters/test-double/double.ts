@@ -25,7 +25,7 @@ import { type Above, createVerdict, type Verdict } from '../verdict/verdict.js'
 import { readAnimals } from './animals.js'
 import type { Watch } from './answer-requests.js'
 import { runOn } from './auto-advance.js'
-import { Clock, type VirtualClock } from './clock/clock.js'
+import { ControlledClock, type VirtualClock } from './clock/clock.js'
 import { readDoubleOptions, type TestDoubleOptions } from './double-options.js'
 import { type Act, createEventLog, type EventLog, type ObservableState } from './events.js'
 import { type ExchangeFilter, matcher } from './exchange-filter.js'
@@ -149,7 +149,7 @@ export interface AssertPoliteOptions extends OptionsOf<typeof ASSERT_OPTIONS> {}
 
 /** A double with what worlds, recordings and explorations need. */
 export interface JudgedDouble extends TestDouble {
-  readonly clock: Clock
+  readonly clock: ControlledClock
   readonly verdict: Verdict
   readonly events: EventLog
   /** Returns true while a request is handled that is not waiting for the clock. */
@@ -189,9 +189,12 @@ export function createDouble(
   const onWait = () => {
     for (const notice of events.activity) notice()
   }
-  const clock = new Clock(begin.clock, { onWait, onChange: () => state().tell({ do: 'clock' }) })
-  let realTime: Clock | undefined
-  const real = () => (realTime ??= new Clock({ frozen: false }, { onWait }))
+  const clock = new ControlledClock(begin.time, {
+    onWait,
+    onChange: () => state().tell({ do: 'clock' }),
+  })
+  let realTime: ControlledClock | undefined
+  const real = () => (realTime ??= new ControlledClock({ frozen: false }, { onWait }))
   const endDelays = () => {
     clock.endDelays()
     realTime?.endDelays()
@@ -218,7 +221,7 @@ export function createDouble(
     isBusy: () => state().isBusy(),
     tell: act => state().tell(act),
     state,
-    restart: now => current.reset({ ...begin, clock: { frozen: true, now } }),
+    restart: now => current.reset({ ...begin, time: { frozen: true, now } }),
     baseUrl,
     basePath: store.basePath,
     maxBodyBytes: store.maxBodyBytes,
@@ -278,7 +281,7 @@ export function createDouble(
   }
 }
 
-/** A class for the same reason as `Clock`: accessors of literals hold memory. */
+/** A class for the same reason as `ControlledClock`: accessors of literals hold memory. */
 class Served {
   readonly #state: () => State
   handler!: Listener

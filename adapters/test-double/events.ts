@@ -37,7 +37,7 @@ export type Act =
   | { readonly do: 'arm'; readonly fault: Fault }
   /** Includes the snapshot itself, which may come from another double. */
   | { readonly do: 'restore'; readonly snapshot: object }
-  | { readonly do: 'world'; readonly snapshot: PetSnapshot; readonly clock: Instant | undefined }
+  | { readonly do: 'world'; readonly snapshot: PetSnapshot; readonly time: Instant | undefined }
 
 export interface DoubleEvent {
   readonly act: Act

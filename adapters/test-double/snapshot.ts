@@ -57,7 +57,7 @@ const snapshotSchema = z.object({
   nextId: z.int().check(z.minimum(1)),
   idempotencyKeys: z.optional(z.readonly(z.array(usedKeySchema))),
   name: z.optional(z.string()),
-  clock: z.object({
+  time: z.object({
     now: z.number().check(z.refine(isClockTime.accepts, `must be ${isClockTime.expected}`)),
     frozen: z.boolean(),
     scale: z.optional(z.number().check(z.refine(isScale.accepts, `must be ${isScale.expected}`))),

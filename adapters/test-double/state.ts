@@ -27,8 +27,8 @@ export interface StateOptions extends RequestsOptions {
   }
 }
 
-export interface Beginning extends Partial<Omit<Snapshot, 'clock' | 'faults'>> {
-  readonly clock: ClockState
+export interface Beginning extends Partial<Omit<Snapshot, 'time' | 'faults'>> {
+  readonly time: ClockState
   readonly faults?: readonly Fault[] | undefined
 }
 
@@ -66,7 +66,7 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
     old.end(old.now())
     for (const notice of options.track.events.activity) notice()
     endDelays()
-    clock.restore(beginning.clock)
+    clock.restore(beginning.time)
   }
 
   function create(given: StateOptions, beginning: Beginning, after: number): State {
@@ -99,7 +99,7 @@ export function createState(
   const store = openStore({ ...options.store, apiKeys, storage, rateLimitStore, clock: now })
   const keyIds = () => apiKeys.list().map(({ id }) => id)
   const isWorld = options.track.world !== null
-  const faults = createFaults(keyIds, now, begin.faults, begin.clock.now, isWorld)
+  const faults = createFaults(keyIds, now, begin.faults, begin.time.now, isWorld)
   // Not spread: in V8, a literal that adds names after a spread has a hidden class of its own.
   const { capacity, characters, origin, tokens } = options.journal
   const journal = createRecorder(
@@ -157,7 +157,7 @@ export function createState(
     observe,
     tell,
     async digest(): Promise<string> {
-      const counted = { now: now(), clock: clock.revision(), keys: apiKeys.list() }
+      const counted = { now: now(), time: clock.revision(), keys: apiKeys.list() }
       return digestOfState(await dump(), counted)
     },
   }
@@ -187,13 +187,13 @@ export function createState(
   /** Reads everything before the first await, so that the snapshot has one instant. */
   async function dump(name?: string): Promise<Snapshot> {
     const named = name === undefined ? {} : { name }
-    return ownSnapshot({ ...named, ...observe(), clock: clock.dump(), journal: journal.dump() })
+    return ownSnapshot({ ...named, ...observe(), time: clock.dump(), journal: journal.dump() })
   }
 }
 
 function digestOfState(
   { journal, usage, ...rest }: Snapshot,
-  { now, ...others }: { readonly now: number; readonly clock: unknown; readonly keys: unknown },
+  { now, ...others }: { readonly now: number; readonly time: unknown; readonly keys: unknown },
 ): Promise<string> {
   return digestOf({
     ...rest,

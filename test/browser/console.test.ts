@@ -20,7 +20,7 @@ import {
 } from './console-page.js'
 
 const test = testUnless(withoutChromium)
-const AT_NOON = ['--clock', '2030-01-01T12:00:00Z']
+const AT_NOON = ['--time', '2030-01-01T12:00:00Z']
 
 test('console page - a request appears, opens, is copied and sent again', async t => {
   const { page, call, baseUrl } = await opened(t, AT_NOON)

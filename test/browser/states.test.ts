@@ -68,7 +68,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const viewport = { width, height: width === 360 ? 780 : 1000 }
       // The server starts again on this port.
       const port = String(await freePort())
-      const server = await started(t, ['--clock', '2030-01-01T12:00:00Z', '--port', port])
+      const server = await started(t, ['--time', '2030-01-01T12:00:00Z', '--port', port])
       const { page } = await openedAt(t, server.console, 'activity', { viewport, colorScheme })
       const check = async ({ name, sign }: Pick<State, 'name' | 'sign'>) => {
         await page.getByText(sign).filter({ visible: true }).first().waitFor()

@@ -90,7 +90,7 @@ test('cli - --rate-limiting is on, off or shadow, also from the environment', as
   )
   const outcome = async (environment: NodeJS.ProcessEnv, ...words: string[]) => {
     // A clock that stands still: however long the requests take, their minute does not end.
-    const clock = ['--clock', '2030-01-01T00:00:00Z']
+    const clock = ['--time', '2030-01-01T00:00:00Z']
     const server = await startedIn(
       t,
       environment,
@@ -279,7 +279,7 @@ test('cli - options that are not given come from the environment', async t => {
 })
 
 test('cli - the banner shows the options in effect', async t => {
-  const { ready } = await started(t, '--rate-limiting=off', '--delay=5ms', '--clock=2030-01-01')
+  const { ready } = await started(t, '--rate-limiting=off', '--delay=5ms', '--time=2030-01-01')
   assert.match(
     ready,
     /^ {2}Mode {6}no rate limits, 5 ms delay, clock frozen at 2030-01-01T00:00:00.000Z$/m,

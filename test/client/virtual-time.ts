@@ -1,6 +1,6 @@
 import type { Sleep } from '../../adapters/client/index.js'
 import { runOn } from '../../adapters/test-double/auto-advance.js'
-import { Clock as VirtualClock } from '../../adapters/test-double/clock/clock.js'
+import { ControlledClock } from '../../adapters/test-double/clock/clock.js'
 import type { Clock } from '../../src/index.js'
 
 /** The clock of a test double without the double, for other servers. */
@@ -21,7 +21,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
   const onWait = () => {
     for (const notice of activity) notice()
   }
-  const clock = new VirtualClock({ frozen: true, now: start }, { onWait })
+  const clock = new ControlledClock({ frozen: true, now: start }, { onWait })
   const turns = { pass: settled, keepAlive() {} }
   let held = 0
   let sleeping = 0
@@ -29,7 +29,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
   const time = { clock, events: { activity }, isBusy: () => held > 0 }
 
   return {
-    clock: clock.now,
+    clock,
     sleep: (ms, options) => counted(() => clock.sleep(ms, options)),
     run: work => runOn(time, () => work, turns),
     async hold(work) {

@@ -150,7 +150,7 @@ async function openSqlite(): Promise<Limiter> {
 
 async function openRedis(): Promise<Limiter> {
   const engine = await startRedis()
-  const rateLimitStore = redisRateLimitStore({ url: engine.url, clock: 'store' })
+  const rateLimitStore = redisRateLimitStore({ url: engine.url, time: 'store' })
   return {
     rateLimitStore,
     async close() {

@@ -46,7 +46,7 @@ let prefixes = 0
 if (!skip) rateLimitSuite('redis', consumer)
 
 test('redis - the script decides like `decide`, step by step', async () => {
-  const limits = await open({ clock: 'store' })
+  const limits = await open({ time: 'store' })
   const random = createRandom(7)
   const usages = new Map<string, Usage>()
   let now = T0 + 0.5
@@ -86,7 +86,7 @@ const POLICIES: readonly Limits[] = [
 ]
 
 test('redis - counts near 2^53 are exact', async () => {
-  const limits = await open({ clock: 'store' })
+  const limits = await open({ time: 'store' })
   const most = Number.MAX_SAFE_INTEGER
   const policy = { perMinute: most, perDay: most }
   const usage = { ...NOTHING, lastSeen: T0, minuteCount: most - 3, dayCount: most - 2 }
@@ -130,7 +130,7 @@ test('redis - addresses are counted in this process, and keys by their id', asyn
 })
 
 test('redis - every key expires: after its day, or a day after its ban', async () => {
-  const limits = await open({ prefix: 'ttl:', clock: 'store' })
+  const limits = await open({ prefix: 'ttl:', time: 'store' })
   const policy = { perMinute: 1, perDay: 2, banAfter: 1 }
   await limits.consume('quiet', policy, T0 + 1_000)
   for (let n = 0; n < 3; n++) await limits.consume('banned', policy, T0)
@@ -208,7 +208,7 @@ anywhere('redis - invalid options are refused, and show no URL', () => {
     [{ url: 'http://me:s3cret@host' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
-    [{ url: 'redis://host', clock: 'mine' as never }, /`clock` to be one of 'server', 'store'/],
+    [{ url: 'redis://host', time: 'mine' as never }, /`time` to be one of 'server', 'store'/],
     [{ url: 'redis://host', connectTimeoutMs: 0 }, /`connectTimeoutMs` to be an integer/],
   ]
   for (const [options, message] of cases) {
@@ -318,7 +318,7 @@ test('redis - a server that comes later is counted on, and closing ends the atte
 })
 
 async function consumer() {
-  const limits = await open({ clock: 'store' })
+  const limits = await open({ time: 'store' })
   return {
     async consume(partition: string, policy: string, now: number) {
       const decision = await limits.consume(partition, limitsOf(policy), now)

@@ -120,7 +120,7 @@ async function runBlock(t: TestContext, info: string, code: string): Promise<str
           }
           return output
         },
-        info.endsWith('frozen') ? ['--clock', '2030-01-01T00:00:00Z'] : [],
+        info.endsWith('frozen') ? ['--time', '2030-01-01T00:00:00Z'] : [],
       )
     case 'js sqlite':
       return !withoutSqlite ? runModule(code) : skip(t, withoutSqlite)

@@ -244,7 +244,7 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
   const [status, world] = await send('POST', 'worlds', {
     pets: [{ name: 'Ada', categoryId: 7 }],
     keys: { 'my-key': { id: 'mine', plan: 'pro' } },
-    clock: '2029-06-01T00:00:00Z',
+    time: '2029-06-01T00:00:00Z',
   })
   assert.deepEqual([status, world.apiKeys], [201, { mine: 'my-key' }])
   const ada = { id: 1, name: 'Ada', categoryId: 7, status: 'available' }
@@ -263,8 +263,8 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
     [{ pets: [{ id: 1, name: 'Ada', categoryId: 7 }] }, /Animal 1: leave out `id`/],
     [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
     [{ keys: ['secret-1'] }, /`keys` to be an object/],
-    [{ clock: 'noon' }, /Expected `clock` to be an instant/],
-    [{ clock: '2030-02-31' }, /Expected `clock` to be an instant/],
+    [{ time: 'noon' }, /Expected `time` to be an instant/],
+    [{ time: '2030-02-31' }, /Expected `time` to be an instant/],
     [[], /Send a JSON object/],
   ]
   for (const [body, message] of wrong) {
@@ -308,7 +308,7 @@ test('control - bad input is a 400 or 404 that names the rule, and changes nothi
     ['PUT', 'snapshot', { ...snapshot, faults: [null] }, 400, /`faults\.0`/],
     ['PUT', 'snapshot', { ...snapshot, faults: [[]] }, 400, /`faults\.0`/],
     ['PUT', 'snapshot', { ...snapshot, faults: [{ kind: 'hang', left: -1 }] }, 400, /`left`/],
-    ['PUT', 'snapshot', { ...snapshot, clock: { now: 8.64e15, frozen: true } }, 400, /clock\.now/],
+    ['PUT', 'snapshot', { ...snapshot, time: { now: 8.64e15, frozen: true } }, 400, /time\.now/],
     ['POST', 'faults', { kind: 'status', status: 503, retryAfter: late }, 400, /`retryAfter`/],
     ['POST', 'faults', null, 400, /`kind`/],
     ['POST', 'clock', { set: 8640000000000000 }, 400, /years 0000 to 9999/],

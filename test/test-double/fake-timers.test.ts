@@ -8,7 +8,7 @@ const DAY = 86_400_000
 
 test('fake timers - node:test timers drive a running double and a client that uses setTimeout', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
-  const double = createTestDouble({ clock: 'running' })
+  const double = createTestDouble({ time: 'running' })
   let served: number | undefined
   const done = callPolitely(double, 1_001).then(count => {
     served = count
@@ -25,14 +25,14 @@ test('fake timers - sinon timers that tick by themselves do the same', async t =
   const clock = FakeTimers.install({ now: T0 })
   t.after(() => clock.uninstall())
   clock.setTickMode({ mode: 'nextAsync' })
-  const double = createTestDouble({ clock: 'running' })
+  const double = createTestDouble({ time: 'running' })
   assertDayUsedUp(double, await callPolitely(double, 1_001))
 })
 
 function assertDayUsedUp(double: TestDouble, served: number): void {
   assert.equal(served, 1_001)
   assert.ok(Date.now() >= T0 + DAY && Date.now() < T0 + DAY + 60_000, String(Date.now() - T0))
-  assert.equal(double.clock.now(), Date.now())
+  assert.equal(double.clock(), Date.now())
   assert.deepEqual(double.report().findings, [])
 }
 

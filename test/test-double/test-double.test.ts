@@ -82,12 +82,12 @@ test('test double - takes only the animals of a snapshot as its initial ones', a
   other.faults.arm({ kind: 'hang' })
   const double = createTestDouble({
     snapshot: await other.snapshot(),
-    clock: '2031-01-01',
+    time: '2031-01-01',
     faults: [],
   })
-  const { pets, nextId, clock, usage, faults, journal } = await double.snapshot()
+  const { pets, nextId, time, usage, faults, journal } = await double.snapshot()
   assert.deepEqual([pets, nextId], [[{ id: 1, ...ADA, status: 'available' }], 2])
-  assert.deepEqual(clock, { now: Date.UTC(2031, 0, 1), frozen: true })
+  assert.deepEqual(time, { now: Date.UTC(2031, 0, 1), frozen: true })
   assert.deepEqual([usage, faults, journal.received], [[], [], 0])
 })
 
@@ -215,7 +215,7 @@ test('snapshot - is shared when it is restored here, and checked when it comes f
   double.faults.arm({ kind: 'status', status: 503, nth: 99, body: { code: 'x' } })
   for (let count = 0; count < 63; count++) await list(double)
   const snapshot = await double.snapshot()
-  for (const part of [snapshot, snapshot.pets, snapshot.usage, snapshot.clock, snapshot.journal]) {
+  for (const part of [snapshot, snapshot.pets, snapshot.usage, snapshot.time, snapshot.journal]) {
     assert.equal(Object.isFrozen(part), true)
   }
   const [shared, checked] = [createTestDouble(), createTestDouble()]
@@ -242,7 +242,7 @@ test('snapshot - an invalid one changes nothing and names the field', async () =
   const bad: [wrong: unknown, message: RegExp][] = [
     [7, /snapshot/],
     [{}, /`pets` is required/],
-    [{ ...good, clock: { now: '2030', frozen: true } }, /`clock\.now`/],
+    [{ ...good, time: { now: '2030', frozen: true } }, /`time\.now`/],
     [
       { ...good, usage: [['demo-free', { lastSeen: 0 }]] },
       /`usage\.0\.1\.minuteCount` is required/,
@@ -427,7 +427,7 @@ test('fetch - can be aborted at every step of a request that hangs', async () =>
 test('test double - names an invalid option', () => {
   const rex = { id: 1, name: 'Rex', categoryId: 1 }
   const wrong: [options: object, message: RegExp][] = [
-    [{ clock: '2030-01-01T00:00:00' }, /Expected `clock` to be an instant/],
+    [{ time: '2030-01-01T00:00:00' }, /Expected `time` to be an instant/],
     [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
     [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
     [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],
@@ -528,7 +528,7 @@ test('fetch - a pending call keeps the process alive as a socket would, and noth
   const faults: Record<string, [fault: object, clock: object]> = {
     hang: [{ kind: 'hang' }, {}],
     delay: [{ kind: 'delay', ms: 600_000 }, {}],
-    'delay on a running clock': [{ kind: 'delay', ms: 600_000 }, { clock: 'running' }],
+    'delay on a running clock': [{ kind: 'delay', ms: 600_000 }, { time: 'running' }],
     'delay in real time': [{ kind: 'delay', ms: 600_000, real: true }, {}],
     trickle: [{ kind: 'trickle', bytes: 1, ms: 600_000 }, {}],
   }
@@ -575,7 +575,7 @@ const inProcess: Door = async double => ({
 
 const plainStore: Door = async ({ clock }) => {
   const storage = memoryStorage()
-  const options = { pagination: true, cors: true, clock: clock.now }
+  const options = { pagination: true, cors: true, clock }
   const server = await listen(createStore({ storage, apiKeys: DEMO_KEYS, ...options }), { port: 0 })
   return {
     send: (method, target, key, body) => fetch(`${server.url}/${target}`, init(method, key, body)),

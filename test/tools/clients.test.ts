@@ -29,7 +29,7 @@ test(
   async () => {
     const exec = (...words: string[]) =>
       run(process.execPath, [
-        ...[MAIN, 'exec', '--clock', '2030-01-01', '--', 'python3', '-c', PYTHON],
+        ...[MAIN, 'exec', '--time', '2030-01-01', '--', 'python3', '-c', PYTHON],
         ...words,
       ])
     const polite = await exec('wait')

@@ -18,7 +18,7 @@ test('exec --through - TLS, with a certificate of an authority of its own', {
   t.after(() => rm(folder, { recursive: true, force: true }))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   createCertificate(key, cert)
-  const double = createTestDouble({ clock: 'running' })
+  const double = createTestDouble({ time: 'running' })
   const options = { key: await readFile(key), cert: await readFile(cert) }
   const server = createServer(options, toNodeHandler(double)).listen(0, '127.0.0.1')
   await once(server, 'listening')

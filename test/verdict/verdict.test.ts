@@ -376,7 +376,7 @@ test('verdict - no header of a response breaks the report, the next request, a r
     ]),
   ]
   for (const fault of faults) {
-    const double = createTestDouble({ clock: '2030-01-01' })
+    const double = createTestDouble({ time: '2030-01-01' })
     double.faults.arm(fault)
     double.clock.auto = true
     for (const _ of [1, 2]) await list(double)
@@ -459,7 +459,7 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
   await createApi(double).send()
   const rejected = double.requests()[0] as Exchange
   const verdict = createVerdict()
-  const recording = verdict.record(null, double.clock)
+  const recording = verdict.record(null, { now: double.clock })
   let n = 0
   const see = (requests: number, windows: number) => {
     for (let count = 0; count < requests; count++) {
@@ -467,7 +467,7 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
       recording.see({ ...rejected, n, connection: n, requestDigest: `request ${n}` })
     }
     for (let window = 1; window <= windows; window++) {
-      const recording = verdict.record(`after reset ${n} ${window}`, double.clock)
+      const recording = verdict.record(`after reset ${n} ${window}`, { now: double.clock })
       for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
       recording.end()
     }
@@ -547,12 +547,12 @@ function politeClient(double: TestDouble, random: () => number) {
     baseUrl: double.baseUrl,
     apiKey: 'demo-free',
     fetch: double.fetch,
-    clock: double.clock.now,
+    clock: double.clock,
     random,
     async sleep(ms) {
-      const end = double.clock.now() + ms
+      const end = double.clock() + ms
       await new Promise(resolve => setImmediate(resolve))
-      if (double.clock.now() < end) double.clock.set(Math.ceil(end))
+      if (double.clock() < end) double.clock.set(Math.ceil(end))
     },
   })
 }

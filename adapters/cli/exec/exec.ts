@@ -114,7 +114,7 @@ export type Setup = Awaited<ReturnType<typeof readSetup>>
 export async function readSetup(settings: ExecSettings, words: readonly string[]) {
   checkCommand(settings, words)
   const apiKeys = await readApiKeys(settings)
-  const now = settings.clock ?? Date.now()
+  const now = settings.time ?? Date.now()
   // The key for the command: in plain text, and valid now.
   const [apiKey] =
     Object.entries(apiKeys).find(

@@ -69,7 +69,7 @@ function budgetText({ perMinute, perDay }: Limits): string {
 
 /** Undefined if there is none. */
 function modesOf(settings: ServeSettings): string | undefined {
-  const { rateLimiting, noCors, pagination, idempotency, delay, clock, watch } = settings
+  const { rateLimiting, noCors, pagination, idempotency, delay, time, watch } = settings
   const modes = [
     rateLimiting === false && 'no rate limits',
     rateLimiting === 'shadow' && 'limits in shadow mode: counted, never rejected',
@@ -77,7 +77,7 @@ function modesOf(settings: ServeSettings): string | undefined {
     pagination && 'pagination',
     idempotency !== undefined && 'idempotency keys',
     delay > 0 && `${delay} ms delay`,
-    clock !== undefined && `clock frozen at ${new Date(clock).toISOString()}`,
+    time !== undefined && `clock frozen at ${new Date(time).toISOString()}`,
     watch && 'watching files',
   ]
   return modes.filter(mode => mode !== false).join(', ') || undefined

@@ -20,7 +20,7 @@ interface ControlledEnvironment extends Environment {
 }
 
 /**
- * Opens a store in memory with its own clock: frozen by `--clock`, otherwise running.
+ * Opens a store in memory with its own clock: frozen by `--time`, otherwise running.
  * @param token opens the control tree
  * @param watch receives every request outside worlds
  */
@@ -31,11 +31,11 @@ export async function openControlled(
   token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
-  const { delay: ms, clock = 'running', allow = [], clients, rateLimiting, seed } = settings
+  const { delay: ms, time = 'running', allow = [], clients, rateLimiting, seed } = settings
   const isLimited = rateLimiting !== false
   const options: TestDoubleOptions & { readonly control: string } = {
     ...(await storeOptions(settings)),
-    clock,
+    time,
     allow: allow as readonly RuleId[],
     clients,
     apiKeys,
@@ -53,7 +53,7 @@ export async function openControlled(
   return {
     double,
     handler: double.handler,
-    clock: () => double.clock.now(),
+    clock: () => double.clock(),
     console: {
       ...viewOf({ double, apiKeys }, isLimited),
       control: true,
@@ -70,7 +70,7 @@ type View = Omit<ConsoleWorld, 'isPublicKey'>
 export function viewOf({ double, apiKeys }: OpenWorld, isLimited: boolean): View {
   const { clock, inspect, pets } = double
   return {
-    clock: () => clock.now(),
+    clock: () => clock(),
     isFrozen: () => clock.frozen,
     apiKeys: () => apiKeys,
     animals: { list: inspect.animals, create: pets.createPet },

@@ -225,7 +225,7 @@ function checkServe(settings: ServeSettings): void {
     throw new UsageError(`${shown} would expose the demo keys; ${fix}`)
   }
   if (!isControlled(settings)) return
-  const flag = control ? '--control' : '--clock'
+  const flag = control ? '--control' : '--time'
   const problems = [
     proxyHops > 0 && `--proxy-hops would let others use ${flag}; use only one of them`,
     !LOOPBACK.test(host) && `${shown} would let others use ${flag}; use 127.0.0.1`,

@@ -177,8 +177,8 @@ export function controlToken(): string {
   throw new UsageError('ADOPTION_STORE_CONTROL_TOKEN takes at least 16 letters, digits, - and _')
 }
 
-export function isControlled({ control, clock }: StoreSettings): boolean {
-  return control || clock !== undefined
+export function isControlled({ control, time }: StoreSettings): boolean {
+  return control || time !== undefined
 }
 
 /** The options shared by a store and a double. */

@@ -59,7 +59,7 @@ export async function replayCommand(
     await double.close()
     await server.close()
   })
-  const now = new Date(double.clock.now()).toISOString()
+  const now = new Date(double.clock()).toISOString()
   const place = last ? `After step ${until}, ${describe(last)}` : 'Before the first step'
   print(`${place}, with the clock at ${now}.\n`)
   print(`Console  ${server.origin}/#token=${shown.token}\n`)

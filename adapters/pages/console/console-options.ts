@@ -67,7 +67,7 @@ export const CONSOLE_OPTIONS = {
  * import { createTestDouble } from 'animal-adoption-store/test-double'
  *
  * const double = createTestDouble()
- * const handler = withConsole(double, { clock: double.clock.now, isFrozen: () => true })
+ * const handler = withConsole(double, { clock: double.clock, isFrozen: () => true })
  */
 export interface ConsoleOptions extends OptionsOf<typeof CONSOLE_OPTIONS> {}
 

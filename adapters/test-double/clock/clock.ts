@@ -15,6 +15,7 @@ import {
   instantOf,
   LATEST,
 } from '../../../src/lib/time.js'
+import type { Clock } from '../../../src/ports.js'
 import { createTimers, type Timers } from './timers.js'
 import { createWaits, type Wait } from './waits.js'
 
@@ -37,22 +38,35 @@ export interface ClockState {
   readonly auto?: boolean | undefined
 }
 
-/** A clock that a test controls: frozen, or running along real time. */
-export type VirtualClock = Pick<
-  Clock,
-  'now' | 'frozen' | 'scale' | 'auto' | 'set' | 'advance' | 'freeze' | 'resume' | 'sleep' | 'timers'
->
+/**
+ * A clock that a test controls: a function that returns ms since the Unix epoch, frozen or running
+ * along real time.
+ */
+export type VirtualClock = Clock &
+  Pick<
+    ControlledClock,
+    'frozen' | 'scale' | 'auto' | 'set' | 'advance' | 'freeze' | 'resume' | 'sleep' | 'timers'
+  >
 
 export interface ClockListener {
   onWait?(): void
   onChange?(): void
 }
 
+/** A base class whose instances are functions: `clock()` returns what its `read` returns. */
+const CallableClock = class {
+  constructor() {
+    const clock: ControlledClock = Object.setPrototypeOf(() => clock.read(), new.target.prototype)
+    // biome-ignore lint/correctness/noConstructorReturn: the fields of the derived class become those of the function.
+    return clock
+  }
+} as unknown as abstract new () => Clock
+
 /**
  * The clock of a double. A class, because accessors of an object literal keep whatever they refer
  * to, up to a whole double, in memory until the next full garbage collection.
  */
-export class Clock {
+export class ControlledClock extends CallableClock {
   readonly #waits = createWaits(() => this.#timer.ref(this.#waits.hasRef()))
   readonly #timer = createProcessTimer(() => this.#endWaits())
   readonly #listener: ClockListener
@@ -64,6 +78,7 @@ export class Clock {
   #restores = 0
 
   constructor(state: ClockState, listener: ClockListener = {}) {
+    super()
     this.#listener = listener
     this.#begin(state)
   }
@@ -92,10 +107,6 @@ export class Clock {
 
   // Own properties, so that tests can pass them around.
 
-  /** Ms since the Unix epoch. */
-  readonly now = (): number =>
-    this.#frozenAt ?? Math.floor(this.#from.own + (Date.now() - this.#from.real) * this.#scale)
-
   /** Sets the time, also back. @throws OptionError */
   readonly set = (instant: Instant): void => {
     this.#move(instantOf('set', instant))
@@ -109,7 +120,7 @@ export class Clock {
    * @throws OptionError
    */
   readonly advance = (duration: Duration): void => {
-    this.#move(instantOf('now', this.now() + durationOf('advance', duration)))
+    this.#move(instantOf('now', this.read() + durationOf('advance', duration)))
     this.#listener.onChange?.()
   }
 
@@ -121,7 +132,7 @@ export class Clock {
   /** Lets a frozen clock run. @throws OptionError */
   readonly resume = (options?: ResumeOptions): void => {
     const { scale } = settingsOf(RESUME_OPTIONS, options)
-    const own = this.now()
+    const own = this.read()
     this.#scale = scale
     this.#frozenAt = undefined
     this.#runFrom(own)
@@ -158,11 +169,17 @@ export class Clock {
   /** `setTimeout`, `setInterval` and their counterparts on this clock. A reset clears them. */
   readonly timers: Timers = createTimers((ms, end) => this.#wait(ms, end))
 
+  /** Ms since the Unix epoch. */
+  read(): number {
+    const { own, real } = this.#from
+    return this.#frozenAt ?? Math.floor(own + (Date.now() - real) * this.#scale)
+  }
+
   /** Stays the same until the next microtask, so that all changes of a request have one instant. */
   instant(): number {
     if (this.#frozenAt !== undefined) return this.#frozenAt
     if (this.#instant === undefined) {
-      this.#instant = this.now()
+      this.#instant = this.read()
       queueMicrotask(() => {
         this.#instant = undefined
       })
@@ -173,7 +190,7 @@ export class Clock {
   delay(ms: number): Promise<void> {
     return new Promise(resolve => {
       // Every delay has to end, and the clock cannot be set beyond its last instant.
-      const { until } = this.#wait(Math.min(ms, LATEST - this.now()), resolve, true)
+      const { until } = this.#wait(Math.min(ms, LATEST - this.read()), resolve, true)
       if (this.#auto) this.reach(until)
     })
   }
@@ -193,7 +210,7 @@ export class Clock {
 
   /** Advances to an instant, unless it has passed. */
   reach(instant: number): void {
-    if (instant > this.now()) this.#move(instantOf('now', instant))
+    if (instant > this.read()) this.#move(instantOf('now', instant))
   }
 
   stand(instant: number): void {
@@ -211,7 +228,7 @@ export class Clock {
   }
 
   dump(): ClockState & { readonly now: number } {
-    return { now: this.now(), ...this.#settings() }
+    return { now: this.read(), ...this.#settings() }
   }
 
   /** Returns a value that changes whenever anything but time changes the clock. */
@@ -238,12 +255,12 @@ export class Clock {
   }
 
   #freeze(): void {
-    this.#frozenAt ??= this.now()
+    this.#frozenAt ??= this.read()
     this.#timer.stop()
   }
 
   #wait(ms: number, end: () => void, isDelay = false): Wait {
-    const wait = this.#waits.add({ until: this.now() + ms, end, isDelay })
+    const wait = this.#waits.add({ until: this.read() + ms, end, isDelay })
     this.#listener.onWait?.()
     if (this.#frozenAt === undefined) this.#endWaits()
     else if (ms <= 0) this.#endUntil(this.#frozenAt)
@@ -280,9 +297,9 @@ export class Clock {
   #endWaits(): void {
     try {
       for (
-        let due = this.#waits.takeUntil(this.now());
+        let due = this.#waits.takeUntil(this.read());
         due;
-        due = this.#waits.takeUntil(this.now())
+        due = this.#waits.takeUntil(this.read())
       )
         due.end()
     } finally {
@@ -294,7 +311,7 @@ export class Clock {
     this.#timer.stop()
     const next = this.#waits.next()
     if (next === undefined || this.frozen) return
-    this.#timer.start(Math.ceil((next - this.now()) / this.#scale))
+    this.#timer.start(Math.ceil((next - this.read()) / this.#scale))
     this.#timer.ref(this.#waits.hasRef())
   }
 }

@@ -148,7 +148,7 @@ function changeClock(call: Call) {
   if (scale !== undefined && frozen === true) {
     throw invalidRequest('`scale` cannot be combined with `frozen: true`; send one of them.')
   }
-  const instant = set === undefined ? clock.now() : instantOf('set', set)
+  const instant = set === undefined ? clock() : instantOf('set', set)
   const duration = advance === undefined ? 0 : durationOf('advance', advance)
   clock.set(instantOf('now', instant + duration))
   if (frozen === true) clock.freeze()
@@ -215,7 +215,7 @@ function clearFaults({ double, sent }: Call): void {
 
 function createWorld({ worlds, request, token, sent = {} }: Call) {
   if (!worlds) throw notFound('Worlds cannot be nested.')
-  const rules = { ...named('pets', 'clock'), keys: optional(isSecretObject) }
+  const rules = { ...named('pets', 'time'), keys: optional(isSecretObject) }
   const given = fields({ sent }, rules) as WorldOptions
   return worlds.create({ origin: `http://${request.headers['host']}`, token }, given)
 }

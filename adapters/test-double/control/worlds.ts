@@ -23,7 +23,7 @@ export interface WorldOptions {
   readonly snapshot?: TestDoubleOptions['snapshot']
   /** Replaces `<id of the world>-<plan>` for each plan. */
   readonly keys?: StoreOptions['apiKeys'] | undefined
-  readonly clock?: Instant | undefined
+  readonly time?: Instant | undefined
 }
 
 export interface OpenWorld {
@@ -51,7 +51,7 @@ export function createWorlds(
     /** @throws ApiError 409 for too many worlds, OptionError */
     async create(
       { origin, token }: { readonly origin: string; readonly token: string },
-      { pets, snapshot, keys, clock }: WorldOptions = {},
+      { pets, snapshot, keys, time }: WorldOptions = {},
     ): Promise<World> {
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
@@ -67,12 +67,12 @@ export function createWorlds(
         apiKeys,
         baseUrl,
         ...((pets ?? snapshot) && { pets, snapshot }),
-        ...(clock !== undefined && { clock }),
+        ...(time !== undefined && { time }),
       }
       const double = createDouble(worldOptions, undefined, { verdict, events, world: id })
       worlds.set(id, { double, apiKeys })
       const begin = double.state().observe()
-      double.tell({ do: 'world', snapshot: { pets: begin.pets, nextId: begin.nextId }, clock })
+      double.tell({ do: 'world', snapshot: { pets: begin.pets, nextId: begin.nextId }, time })
       created++
       events.worlds++
       return {

@@ -76,9 +76,9 @@ export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 /** @throws OptionError */
 export function readExploreOptions(given: ExploreOptions) {
   const options = settingsOf(EXPLORE_OPTIONS, given)
-  if (options.double.clock === 'running') {
+  if (options.double.time === 'running') {
     const expected = 'an instant: a run has virtual time'
-    throw new OptionError({ option: 'double.clock', expected, got: "'running'" })
+    throw new OptionError({ option: 'double.time', expected, got: "'running'" })
   }
   const maxTime = durationOf('maxTime', options.maxTime)
   return { ...options, maxTime, faults: readFaults(options.faults) }

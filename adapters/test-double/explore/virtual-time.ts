@@ -49,7 +49,7 @@ export function createQuickTurns(
         return turns.pass(true)
       }
       idle = 0
-      passed += Math.max(0, next - clock.now())
+      passed += Math.max(0, next - clock())
       if (passed > limit) {
         throw new EndlessError(`waits longer than ${limit / 1_000} s of virtual time`)
       }

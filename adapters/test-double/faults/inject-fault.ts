@@ -40,7 +40,7 @@ interface Circumstances {
   readonly delay: (wait: DelayFault) => Promise<void>
   readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
   /** Clock of a trickling body: the double's, or real time. */
-  readonly clockOf: (real: boolean | undefined) => { readonly now: Clock }
+  readonly clockOf: (real: boolean | undefined) => Clock
   readonly note: (fault: FaultKind) => void
   readonly isKnown: boolean
 }
@@ -52,7 +52,7 @@ async function* pieces(
   { clockOf, pause }: Circumstances,
 ): AsyncGenerator<Uint8Array> {
   const body = new TextEncoder().encode(text)
-  const { now } = clockOf(real)
+  const now = clockOf(real)
   let due = now()
   let isOver = false
   for (let sent = 0; sent < body.length; sent += bytes) {

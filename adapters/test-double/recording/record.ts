@@ -63,6 +63,6 @@ export async function startRecording(double: Recorded): Promise<Recording> {
 
 /** Omits the keys and the clock, which are recorded separately. */
 function plain(options: TestDoubleOptions): RecordingFile['begin']['options'] {
-  const { apiKeys: _, sha256: __, clock: ___, control: ____, ...others } = options
+  const { apiKeys: _, sha256: __, time: ___, control: ____, ...others } = options
   return others as Readonly<Record<string, unknown>>
 }

@@ -72,7 +72,7 @@ export function createDoubleFor(
   control: string = crypto.randomUUID(),
 ): ControlledDouble {
   const { keys, options: given, at } = begin
-  const options = { ...given, apiKeys: keysOf(keys), clock: at, control }
+  const options = { ...given, apiKeys: keysOf(keys), time: at, control }
   let worlds: Worlds | undefined
   const double = createDouble(options, own => {
     const handler = withControl(own, options)
@@ -131,7 +131,7 @@ export async function takeSteps(
   async function take(step: Step): Promise<void> {
     if (step.do === 'world') {
       const { snapshot, keys, at } = step
-      await worlds.create({ origin: '', token: '' }, { snapshot, keys: keysOf(keys), clock: at })
+      await worlds.create({ origin: '', token: '' }, { snapshot, keys: keysOf(keys), time: at })
       return
     }
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double

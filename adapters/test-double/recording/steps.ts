@@ -70,7 +70,7 @@ function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): 
       return { do: 'key', record: names.added(state.apiKeys) }
     case 'world': {
       const keys = names.learn(state.apiKeys)
-      return names.hide({ ...act, keys, frozen: state.clock.dump().frozen, clock: undefined })
+      return names.hide({ ...act, keys, frozen: state.clock.dump().frozen, time: undefined })
     }
     default:
       return names.hide(act as StepAct)

@@ -442,12 +442,12 @@ test('exec - closes its server and stops listening to signals, even when the rep
     await assert.rejects(fetch(await readFile(file, 'utf8')), /fetch failed/)
     await rm(file)
   }
-  assert.equal(await runExec(['--clock', '2030-01-01'], early), 0)
+  assert.equal(await runExec(['--time', '2030-01-01'], early), 0)
   await assertClosed()
   t.mock.method(Date.prototype, 'toISOString', () => {
     throw new RangeError('planted')
   })
-  await assert.rejects(runExec(['--clock', '2030-01-01'], early), /planted/)
+  await assert.rejects(runExec(['--time', '2030-01-01'], early), /planted/)
   await assertClosed()
   await assert.rejects(runExec([], ['no-such-command']), /ENOENT/)
   assert.deepEqual(listeners(), before)
@@ -456,14 +456,14 @@ test('exec - closes its server and stops listening to signals, even when the rep
 test('exec - takes the options of the store', async () => {
   const script = `${GET} const { iso } = await (await fetch(control + '/clock')).json()
     console.log(iso, await (await fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })).text())`
-  const { stdout } = await execInProcess(['--clock', '2030-01-01'], borrowedCommand(script))
+  const { stdout } = await execInProcess(['--time', '2030-01-01'], borrowedCommand(script))
   assert.equal(stdout, '2030-01-01T00:00:00.000Z []\n')
 })
 
-test('serve - --control controls everything over HTTP, and --clock time as well', async t => {
+test('serve - --control controls everything over HTTP, and --time time as well', async t => {
   const server = spawn(
     process.execPath,
-    [MAIN, '-p', '0', '--json', '-q', '--clock', '2030-12-04', '--delay', '1ms'],
+    [MAIN, '-p', '0', '--json', '-q', '--time', '2030-12-04', '--delay', '1ms'],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

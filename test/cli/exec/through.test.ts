@@ -25,7 +25,7 @@ const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key }
   };`
 
 test('exec --through - the command reaches the server, and the verdict of the double follows', async () => {
-  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url } = await double.listen()
   const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
   const polite = await throughInProcess(url, ['--strict', '--api-key', KEY], script, scriptCommand)
@@ -44,7 +44,7 @@ test('exec --through - the command reaches the server, and the verdict of the do
 
 test('exec --through - the key comes from --api-key or the environment, and is never shown', async t => {
   const folder = temporaryFolder(t)
-  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url } = await double.listen()
   const [json, junit] = [join(folder, 'report.json'), join(folder, 'report.xml')]
   const script = `${GET}
@@ -70,7 +70,7 @@ test('exec --through - the key comes from --api-key or the environment, and is n
 })
 
 test('exec --through --strict - fails when the server decided on nothing', async () => {
-  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url, origin } = await double.listen()
   const lists = `${GET} await get('/pets').catch(() => {})`
   for (const [baseUrl, script, expected] of [
@@ -106,11 +106,11 @@ test('exec --through - a dead server is one line, and 502 to the client', async 
 })
 
 test('exec --through - options of a store in the environment are left aside', async () => {
-  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url } = await double.listen()
   const variables = {
     ADOPTION_STORE_SEED: 'none.json',
-    ADOPTION_STORE_CLOCK: '2030-01-01',
+    ADOPTION_STORE_TIME: '2030-01-01',
     PORT: '1',
   }
   const script = `${GET} process.exit((await get('/pets')) === 200 ? 7 : 1)`
@@ -119,7 +119,7 @@ test('exec --through - options of a store in the environment are left aside', as
 })
 
 test('exec --through - a command that ends with requests under way, or by a signal, ends the run', async t => {
-  await using double = createTestDouble({ apiKeys: API_KEYS, clock: 'running' })
+  await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url } = await double.listen()
   double.faults.arm({ kind: 'hang', times: 'always' })
   const arrival = await tellArrivals(t, double)

@@ -149,7 +149,7 @@ test('request log - a key known by its digest is not logged where it stands alon
   const double = createTestDouble()
   const handler = withRequestLog(double, {
     format: 'json',
-    clock: double.clock.now,
+    clock: double.clock,
     keys: () => ({ [digest]: {} }),
     sha256,
     colors: false,
@@ -192,11 +192,11 @@ function logged(
   rateLimiting: boolean | 'shadow' = true,
 ) {
   const clock = '2030-01-01T12:01:07Z'
-  const double = createTestDouble({ apiKeys: API_KEYS, clock, rateLimiting })
+  const double = createTestDouble({ apiKeys: API_KEYS, time: clock, rateLimiting })
   const written: string[] = []
   const handler = withRequestLog(double, {
     format,
-    clock: double.clock.now,
+    clock: double.clock,
     keys: () => Object.keys(API_KEYS),
     colors,
     write: line => written.push(line),

@@ -113,8 +113,8 @@ test('keys - exec passes on the first key that is valid when it starts', async t
   const old = { id: 'old', plan: 'pro', expires: '2020-01-01T00:00:00Z' }
   const file = { 'plain-old': old, 'plain-new': { id: 'new', plan: 'pro' } }
   assert.equal(await passed(file), 'plain-new\n')
-  assert.equal(await passed(file, '--clock', '2019-12-31T23:59:59Z'), 'plain-old\n')
-  assert.equal(await passed(file, '--clock', '2020-01-01'), 'plain-new\n')
+  assert.equal(await passed(file, '--time', '2019-12-31T23:59:59Z'), 'plain-old\n')
+  assert.equal(await passed(file, '--time', '2020-01-01'), 'plain-new\n')
   const { code, stderr } = await run({ 'plain-old': old })
   assert.equal(code, 2)
   assert.match(

@@ -24,7 +24,7 @@ const RUN = `${CLIENT}
   await create('Bo')
   await command('/clock', { advance: '61s' })
   await create('Cy')`
-const CLOCK = ['--clock', '2030-01-01T00:00:00Z']
+const CLOCK = ['--time', '2030-01-01T00:00:00Z']
 
 test('replay - every step comes out as recorded', async () => {
   const file = await recordedRun()

@@ -66,7 +66,7 @@ function politely(idempotency: boolean) {
     let draws = 0
     const random = () => (++draws * 0.37) % 1
     const apiKey = 'demo-pro'
-    const options = { baseUrl, apiKey, fetch, clock: clock.now, sleep, random, idempotency }
+    const options = { baseUrl, apiKey, fetch, clock, sleep, random, idempotency }
     await using pets = createClient(options)
     const [created] = await Promise.allSettled([pets.createPet({ name: 'Ada', categoryId: 1 })])
     await Promise.allSettled([pets.listPets()])

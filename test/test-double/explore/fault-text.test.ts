@@ -106,8 +106,8 @@ test('fault text - a mistake is named with its fix', async () => {
     [{ depth: -1 }, 'Expected `depth` to be an integer of at least 0, got -1'],
     [{ maxTime: '1 day' }, 'Expected `maxTime` to be a duration: '],
     [
-      { double: { clock: 'running' } },
-      "Expected `double.clock` to be an instant: a run has virtual time, got 'running'",
+      { double: { time: 'running' } },
+      "Expected `double.time` to be an instant: a run has virtual time, got 'running'",
     ],
     [{ dept: 2 }, 'Unknown option `dept`; expected one of depth'],
   ]

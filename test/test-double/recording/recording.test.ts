@@ -25,7 +25,7 @@ test('recording - a clock that runs on between any two reads is recorded at one 
     { kind: 'malformed' },
   ]
   for (const isDelayed of [false, true]) {
-    await using double = createTestDouble({ clock: 'running', idempotency: { ttlMs: 60_000 } })
+    await using double = createTestDouble({ time: 'running', idempotency: { ttlMs: 60_000 } })
     const recording = await double.record()
     for (const fault of kinds) {
       if (isDelayed) double.faults.arm({ kind: 'delay', ms: 1 })

@@ -135,7 +135,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   options: fc.record({
     apiKeys: fc.constant(KEYS),
     control: fc.constant(TOKEN),
-    clock: fc.constantFrom('2030-01-01T00:00:30Z', '2030-12-04T23:59:30Z', 'running'),
+    time: fc.constantFrom('2030-01-01T00:00:30Z', '2030-12-04T23:59:30Z', 'running'),
     idempotency: fc.constantFrom(null, { ttlMs: 60_000 }),
     pagination: fc.boolean(),
     defaultStatus: fc.constantFrom(null, 'pending' as const),

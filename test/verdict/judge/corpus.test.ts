@@ -25,7 +25,7 @@ for (const { behaviour, client, finds } of STYLES) {
   test(`judge - in front of the double, the same verdict on a client that ${behaviour}`, async () => {
     const double = createTestDouble()
     const { baseUrl, clock } = double
-    const { fetch, report } = judge({ fetch: double.fetch, baseUrl, clock: () => clock.now() })
+    const { fetch, report } = judge({ fetch: double.fetch, baseUrl, clock: () => clock() })
     await client(callsOnly(double, patient(double, fetch)))
     assert.deepEqual(said(report()), said(double.report()))
     assert.deepEqual(rules(report().findings), BY_CONNECTION[behaviour] ?? finds)

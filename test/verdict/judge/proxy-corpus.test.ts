@@ -14,7 +14,7 @@ for (const { behaviour, client, finds } of STYLES) {
   test(`verdict - over sockets, and through the proxy: that of the corpus on a client that ${behaviour}`, async () => {
     await using double = createTestDouble()
     const { url } = await double.listen()
-    await using proxy = await proxyTo({ baseUrl: url, clock: () => double.clock.now() })
+    await using proxy = await proxyTo({ baseUrl: url, clock: () => double.clock() })
     await using direct = createTestDouble()
     for (const [address, own] of [
       [proxy.url, double],

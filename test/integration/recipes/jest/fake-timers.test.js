@@ -6,9 +6,9 @@ beforeEach(() => {
 afterEach(() => jest.useRealTimers())
 
 test('code with real setTimeout sleeps on fake timers', async () => {
-  const double = createTestDouble({ clock: 'running' })
+  const double = createTestDouble({ time: 'running' })
   await poll(double, 100)
-  expect(double.clock.now()).toBe(Date.UTC(2030, 0, 1, 0, 1))
+  expect(double.clock()).toBe(Date.UTC(2030, 0, 1, 0, 1))
   expect(double.report().findings).toEqual([])
 })
 
