@@ -1,5 +1,5 @@
 import mitt from 'mitt'
-import type { RateLimit } from './errors.js'
+import type { RateLimit } from './api-error.js'
 import { createNotifier, type OnListenerError } from './lib/listeners.js'
 import type { Pet } from './pets/schema.js'
 import type { Operation } from './pets/specification.js'

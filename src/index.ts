@@ -4,7 +4,7 @@ export {
   ERROR_STATUS,
   type ErrorCode,
   type RateLimit,
-} from './errors.js'
+} from './api-error.js'
 export type { StoreEmitter, StoreEvents } from './events.js'
 export type { Awaitable } from './lib/async.js'
 export { OptionError } from './lib/check-options.js'

@@ -1,4 +1,4 @@
-import { type RateLimit, rateLimitOf } from './errors.js'
+import { type RateLimit, rateLimitOf } from './api-error.js'
 import { createEvents, type Emit, type StoreEmitter } from './events.js'
 import {
   hasMethods,
@@ -31,7 +31,7 @@ import type { NewPet, Pet } from './pets/schema.js'
 import { BASE_PATH, PET_STATUSES, SUNSET } from './pets/specification.js'
 import type { Clock, PetStorage, RateLimitStore } from './ports.js'
 import { type ApiKey, type ApiKeys, createApiKeys, type Sha256 } from './protocol/api-keys.js'
-import { type Admission, createGate } from './protocol/authenticate-and-count.js'
+import { type Admission, createAdmissionControl } from './protocol/authenticate-and-count.js'
 import { MAX_BODY_BYTES } from './protocol/body.js'
 import { createProtocol, type Protocol, type ProtocolOptions } from './protocol/handle-request.js'
 import { DRAFTS } from './protocol/response.js'
@@ -46,7 +46,7 @@ export const STORE_OPTIONS = {
   /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), Date.now),
   /**
-   * `false` disables limits and their headers; `'shadow'` counts like `true`, but rejects nothing.
+   * `false` disables limits and their headers; `'shadow'` counts and reports, but rejects nothing.
    * @default true
    */
   rateLimiting: withDefault(RATE_LIMIT_MODE, true),
@@ -173,7 +173,7 @@ export function readStoreOptions(options: StoreOptions) {
 export function openStore(settings: StoreSettings, report?: OnListenerError): Store {
   const { clock, pagination, plans, apiKeys } = settings
   const { events, emit } = createEvents(settings.onListenerError ?? report)
-  const gate = createGate({
+  const admissionControl = createAdmissionControl({
     apiKeys,
     rateLimitStore: settings.rateLimiting ? protect(settings, emit) : undefined,
     anonymous: plans.anonymous,
@@ -188,7 +188,7 @@ export function openStore(settings: StoreSettings, report?: OnListenerError): St
     getPet: async id => operations.getPet(id, clock()),
   }
 
-  const protocol = createProtocol(operations, gate, settings)
+  const protocol = createProtocol(operations, admissionControl, settings)
   // Assigned, as names added after a spread give each object its own hidden class in V8.
   return Object.assign(protocol, pets, { apiKeys, events, forKey })
 
@@ -205,7 +205,7 @@ export function openStore(settings: StoreSettings, report?: OnListenerError): St
   function forKey(apiKey: string): MeteredPets {
     let latest: Admission | undefined
     const admitted = async <T>(operation: () => Promise<T>): Promise<T> => {
-      latest = await gate.admit({ token: apiKey, client: undefined, now: clock() })
+      latest = await admissionControl.admit({ token: apiKey, client: undefined, now: clock() })
       if (latest.failure) throw latest.failure
       return operation()
     }

@@ -6,7 +6,7 @@ import type {
   ServeSettings,
   VerifySettings,
 } from './options.js'
-import { print } from './output.js'
+import { print } from './print.js'
 import { describedBy, skill } from './serve/docs-on-demand.js'
 import type { Stop } from './serve/serve.js'
 

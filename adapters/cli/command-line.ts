@@ -1,7 +1,7 @@
 import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { COMMANDS, type Command, type CommandName } from './commands.js'
-import { UsageError, withoutSecrets } from './errors.js'
 import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'
+import { UsageError, withoutSecrets } from './usage-error.js'
 
 export interface CommandLine {
   readonly command: CommandName

@@ -1,7 +1,7 @@
 import { appendFile } from 'node:fs/promises'
 import { annotation, type Level } from '../verdict/annotations.js'
 import { isOnGitHub, summaryFile } from '../verdict/github.js'
-import { note, printError } from './output.js'
+import { note, printError } from './print.js'
 
 export interface Problem {
   readonly level: Level

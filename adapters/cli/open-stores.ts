@@ -9,11 +9,11 @@ import {
 } from '../stores/kit/pet-stream.js'
 import { memoryStorage } from '../stores/memory.js'
 import type { Connections } from '../stores/postgres/index.js'
-import { UsageError, withoutSecrets } from './errors.js'
 import { duration, readValue } from './options.js'
-import { note } from './output.js'
-import { readBytes } from './output-files.js'
+import { note } from './print.js'
+import { readBytes } from './read-and-write-files.js'
 import type { Stops } from './shutdown.js'
+import { UsageError, withoutSecrets } from './usage-error.js'
 
 export interface OpenStorage {
   readonly storage: PetStorage

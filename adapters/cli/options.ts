@@ -1,7 +1,7 @@
 import { LONGEST_TIMER } from '../../src/lib/check-options.js'
 import { durationOf, INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
-import { UsageError, withoutSecrets } from './errors.js'
+import { UsageError, withoutSecrets } from './usage-error.js'
 
 export interface Option<T = unknown> extends About, More {
   readonly kind: Kind<T>

@@ -1,6 +1,6 @@
 import { printable } from '../../src/lib/printable.js'
 import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
-import { jsonRecord, print, printError } from './output.js'
+import { jsonRecord, print, printError } from './print.js'
 import type { Stop } from './serve/serve.js'
 
 /** Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure is one line. */

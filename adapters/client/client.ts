@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 import { check, isCount, isObject } from '../../src/lib/check-options.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { parseJson, toJson } from '../../src/lib/json.js'

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../src/errors.js'
+import { invalidRequest } from '../../src/api-error.js'
 import { INT64_RANGE, type Int64, isInt64, shortestForm } from '../../src/lib/int64.js'
 import { toNewPet } from '../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'

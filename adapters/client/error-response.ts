@@ -1,4 +1,4 @@
-import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/errors.js'
+import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../src/api-error.js'
 import { parseJson } from '../../src/lib/json.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 

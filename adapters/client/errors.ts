@@ -1,4 +1,4 @@
-import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/errors.js'
+import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/api-error.js'
 import { brand } from '../../src/lib/brand.js'
 
 /** A 429 after the last retry, or a wait longer than `maxWaitMs`. */

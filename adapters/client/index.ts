@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-export type { RateLimit } from '../../src/errors.js'
-export { ApiError } from '../../src/errors.js'
+export type { RateLimit } from '../../src/api-error.js'
+export { ApiError } from '../../src/api-error.js'
 export { OptionError } from '../../src/lib/check-options.js'
 export type { Int64 } from '../../src/lib/int64.js'
 export type { ListenerFailure } from '../../src/lib/listeners.js'

@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 import { MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
 /*

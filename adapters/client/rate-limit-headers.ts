@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 import { readHttpDate, readRetryAfterLeniently } from '../../src/lib/retry-after.js'
 import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 

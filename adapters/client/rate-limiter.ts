@@ -1,4 +1,4 @@
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 import type { WaitReason } from './hooks.js'

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 import { DAY, SECOND } from '../../src/limits/windows-and-bans.js'
 import type { ApiKeyBannedError } from './errors.js'
 import type { Time } from './time.js'

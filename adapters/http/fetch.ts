@@ -9,7 +9,13 @@ import {
   typed,
 } from '../../src/lib/check-options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
-import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal, splitTarget } from './api-request.js'
+import {
+  bodyAlreadyRead,
+  bodyEnded,
+  collectBody,
+  hostRefusal,
+  splitTarget,
+} from './target-and-body.js'
 
 export { OptionError } from '../../src/lib/check-options.js'
 

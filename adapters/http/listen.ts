@@ -14,7 +14,7 @@ import {
 } from '../../src/lib/check-options.js'
 import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { createServe } from './node-handler.js'
-import { addressKey, parserRefusal } from './request.js'
+import { addressKey, parserRefusal } from './node-request.js'
 import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'
 
 export const LISTEN_OPTIONS = {
@@ -31,7 +31,7 @@ export const LISTEN_OPTIONS = {
     typed<string>({ ...isText, expected: 'a host name or an address' }),
     '127.0.0.1',
   ),
-  /** Trusted proxies in front, which report the client in `X-Forwarded-For`. @default 0 */
+  /** Number of trusted proxies, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
   /** Time limit for the headers of a request, in ms. @default 10_000 */
   headersTimeout: withDefault(isTimeout, 10_000),

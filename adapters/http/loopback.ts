@@ -1,5 +1,5 @@
 import type { ApiHandler } from '../../src/protocol/api-request.js'
-import { toAnswer } from './pages.js'
+import { toAnswer } from './extra-pages.js'
 
 /**
  * Refuses requests whose `Host` is not loopback: a web page can point its own DNS name at this

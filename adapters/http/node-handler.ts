@@ -11,12 +11,12 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
-import { splitTarget, targetRefusal } from './api-request.js'
-import { addressKey, bodyOf, messageRefusal, reportedAddress } from './request.js'
+import { addressKey, bodyOf, messageRefusal, reportedAddress } from './node-request.js'
 import type { HttpConnection } from './sockets.js'
+import { splitTarget, targetRefusal } from './target-and-body.js'
 
 export const NODE_HANDLER_OPTIONS = {
-  /** Trusted proxies in front, which report the client in `X-Forwarded-For`. @default 0 */
+  /** Number of trusted proxies, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
 }
 /**

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ApiError } from '../../src/errors.js'
+import type { ApiError } from '../../src/api-error.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api-request.js'
 
 /** Behaviour that a socket of our own server adds to Node's. */

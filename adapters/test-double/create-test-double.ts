@@ -1,4 +1,4 @@
-import { notFound } from '../../src/errors.js'
+import { notFound } from '../../src/api-error.js'
 import { check, isObject } from '../../src/lib/check-options.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 import type { ConnectionSpan } from '../verdict/callers.js'

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../src/errors.js'
+import { invalidRequest } from '../../src/api-error.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import {
   check,

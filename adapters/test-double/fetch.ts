@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import type { ApiResponse } from '../../src/protocol/api-request.js'
-import { splitTarget } from '../http/api-request.js'
 import { toResponse } from '../http/fetch.js'
+import { splitTarget } from '../http/target-and-body.js'
 import { captureStack } from '../verdict/call-site.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import type { ReadRequest } from '../verdict/log/read-request.js'

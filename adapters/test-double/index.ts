@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-export { ApiError } from '../../src/errors.js'
+export { ApiError } from '../../src/api-error.js'
 export { OptionError } from '../../src/lib/check-options.js'
 export type { Duration, Instant } from '../../src/lib/time.js'
 export type { Exchange } from '../verdict/log/exchange.js'

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../src/errors.js'
+import { invalidRequest } from '../../src/api-error.js'
 import { isObject } from '../../src/lib/check-options.js'
 import { isClockTime } from '../../src/lib/time.js'
 import * as z from '../../src/lib/zod.js'

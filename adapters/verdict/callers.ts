@@ -1,5 +1,5 @@
 import type { Connection } from '../../src/protocol/api-request.js'
-import { createNumbers } from './log/connections.js'
+import { createNumbers } from './log/connection-numbers.js'
 import type { Exchange } from './log/exchange.js'
 import type { Callers } from './log/recorder.js'
 import { MOST_REMEMBERED, remember } from './rules/rule.js'

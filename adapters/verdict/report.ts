@@ -1,5 +1,5 @@
 import { brand } from '../../src/lib/brand.js'
-import { count } from '../../src/lib/count.js'
+import { count } from '../../src/lib/pluralize.js'
 import type * as z from '../../src/lib/zod.js'
 import type { CallSite } from './call-site.js'
 import type { findingSchema, Plain, reportSchema, shownRequestSchema } from './schema.js'

@@ -1,5 +1,5 @@
 import type { Agent, IncomingMessage } from 'node:http'
-import type { Reply } from './check.js'
+import type { Reply } from './check-types.js'
 import { codeOf, NoReply, readBody } from './no-reply.js'
 
 /** A request with the exact case of its names and its target. */

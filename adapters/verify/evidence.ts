@@ -1,6 +1,6 @@
 import { printable } from '../../src/lib/printable.js'
-import type { Reply } from './check.js'
-import type { CheckFailure } from './failure.js'
+import type { CheckFailure } from './check-failure.js'
+import type { Reply } from './check-types.js'
 import type { CheckResult } from './verify-options.js'
 
 type Redact = (text: string) => string

@@ -1,5 +1,5 @@
-import type { Reply } from './check.js'
-import { CheckFailure } from './failure.js'
+import { CheckFailure } from './check-failure.js'
+import type { Reply } from './check-types.js'
 
 /* Expectations of replies. All throw CheckFailure. */
 

@@ -1,4 +1,4 @@
-import { CheckFailure } from './failure.js'
+import { CheckFailure } from './check-failure.js'
 
 /** Exceeds any response of the API, but not our memory. */
 const LONGEST_BODY = 2 * 1_048_576

@@ -1,7 +1,7 @@
 import type { WaitReason } from '../client/hooks.js'
 import { readLimits, requestedWait } from '../client/rate-limit-headers.js'
 import type { Time } from '../client/time.js'
-import type { Reply } from './check.js'
+import type { Reply } from './check-types.js'
 import type { Deadline } from './deadline.js'
 import { VerifyError } from './verify-error.js'
 

@@ -1,8 +1,8 @@
 import { readHttpDate, retryInstant } from '../../src/lib/retry-after.js'
-import type { Exhaustion, Reply, Subject } from './check.js'
+import { CheckSkipped } from './check-failure.js'
+import type { Exhaustion, Reply, Subject } from './check-types.js'
 import { SPARE_KEY } from './credentials.js'
-import { CheckSkipped } from './failure.js'
-import { numbersOf } from './replies.js'
+import { numbersOf } from './read-reply.js'
 
 /** Larger limits are not exhausted: that would be a load test. */
 const LARGEST_LIMIT = 2_000

@@ -1,6 +1,6 @@
 import { printable } from '../../src/lib/printable.js'
 import { createTime } from '../client/time.js'
-import type { Call, Reply } from './check.js'
+import type { Call, Reply } from './check-types.js'
 import type { PlainRequest } from './connection.js'
 import { type Credential, KEY, type Redaction } from './credentials.js'
 import { excerpt } from './evidence.js'

@@ -17,7 +17,7 @@ import {
 import type { Clock } from '../../src/ports.js'
 import type { Wait } from '../client/hooks.js'
 import type { Sleep } from '../client/index.js'
-import type { Level } from './check.js'
+import type { Level } from './check-types.js'
 
 export const isKey: Rule = {
   expected: 'printable ASCII without spaces',

@@ -5,7 +5,7 @@ import {
   invalidRequest,
   notFound,
   storageUnavailable,
-} from '../errors.js'
+} from '../api-error.js'
 import type { Emit } from '../events.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../errors.js'
+import { invalidRequest } from '../api-error.js'
 import type { PetFilter } from '../ports.js'
 import { PAGE_SIZE, PET_STATUSES, type PetStatus } from './specification.js'
 

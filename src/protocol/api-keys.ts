@@ -1,4 +1,4 @@
-import type { CredentialProblem } from '../errors.js'
+import type { CredentialProblem } from '../api-error.js'
 import {
   check,
   isInstant,

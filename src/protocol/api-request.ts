@@ -1,4 +1,4 @@
-import type { ApiError } from '../errors.js'
+import type { ApiError } from '../api-error.js'
 import type { Awaitable } from '../lib/async.js'
 import type { Operation } from '../pets/specification.js'
 import type { IsGone } from '../ports.js'

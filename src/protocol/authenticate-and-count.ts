@@ -4,7 +4,7 @@ import {
   rateLimited,
   rateLimitOf,
   unauthorized,
-} from '../errors.js'
+} from '../api-error.js'
 import type { Emit } from '../events.js'
 import { type Awaitable, chain } from '../lib/async.js'
 import type { Limits } from '../limits/plans.js'
@@ -46,14 +46,14 @@ export const UNCOUNTED: Admission = {
   failure: undefined,
 }
 
-export interface Gate {
+export interface AdmissionControl {
   /** Finds the valid key of a token, without counting. */
   identify(token: string | undefined, now: number): KnownKey | undefined
   /** Identifies the caller, counts one request, then requires a valid key. */
   admit(caller: Caller): Awaitable<Admission>
 }
 
-export interface GateOptions {
+export interface AdmissionOptions {
   readonly apiKeys: ApiKeys
   /** Undefined turns rate limiting off. */
   readonly rateLimitStore: Pick<RateLimitStore, 'consume'> | undefined
@@ -67,7 +67,7 @@ export interface GateOptions {
  * Guards every operation except the host's own. Callers without a valid key are counted by address,
  * so that strangers can neither use up nor ban a key (spec §5, §8).
  */
-export function createGate(options: GateOptions): Gate {
+export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const { apiKeys, rateLimitStore, anonymous, isShadow, emit } = options
 
   return {

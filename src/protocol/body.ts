@@ -1,4 +1,4 @@
-import { invalidRequest, payloadTooLarge, unsupportedMediaType } from '../errors.js'
+import { invalidRequest, payloadTooLarge, unsupportedMediaType } from '../api-error.js'
 import { type Awaitable, chain } from '../lib/async.js'
 import { parseJson } from '../lib/json.js'
 import { decodeUtf8, utf8Length } from '../lib/utf8.js'

@@ -1,11 +1,11 @@
-import { notFound, toApiError } from '../errors.js'
+import { notFound, toApiError } from '../api-error.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import type { PetOperations } from '../pets/operations.js'
 import type { Clock } from '../ports.js'
 import { type AnswerOptions, createAnswers } from './answer-operation.js'
 import { bearerToken } from './api-keys.js'
 import type { ApiHandler, ApiRequest, ApiResponse, Identity, RequestHead } from './api-request.js'
-import { type Admission, type Gate, UNCOUNTED } from './authenticate-and-count.js'
+import { type Admission, type AdmissionControl, UNCOUNTED } from './authenticate-and-count.js'
 import {
   type Content,
   errorRepresentation,
@@ -30,7 +30,7 @@ export interface Protocol extends ApiHandler {
 /** Handles a request: preflight, 401, 429, 404 and 405, the body (413, 415, 400), the operation. */
 export function createProtocol(
   operations: PetOperations,
-  gate: Gate,
+  admissionControl: AdmissionControl,
   options: ProtocolOptions,
 ): Protocol {
   const { clock, basePath, cors, maxBodyBytes } = options
@@ -45,7 +45,7 @@ export function createProtocol(
       const head = headOf(request)
       return {
         operation: head.route?.operation,
-        knownKey: gate.identify(head.token, readClock()),
+        knownKey: admissionControl.identify(head.token, readClock()),
         request: { ...request, head },
       }
     },
@@ -72,7 +72,7 @@ export function createProtocol(
     // An unparsable request has no path, but counts, so that its sender is limited too.
     const isOutside = !route && (!refusal || request.path !== '')
     if (isOutside || (!refusal && isPreflight(request))) return { ...UNCOUNTED, failure: refusal }
-    return gate.admit({ token, client, now, refusal, headers })
+    return admissionControl.admit({ token, client, now, refusal, headers })
   }
 
   function answer(

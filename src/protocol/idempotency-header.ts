@@ -1,4 +1,4 @@
-import { invalidRequest } from '../errors.js'
+import { invalidRequest } from '../api-error.js'
 import type { ApiRequest } from './api-request.js'
 
 /**

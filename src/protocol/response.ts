@@ -1,4 +1,4 @@
-import { toApiError } from '../errors.js'
+import { toApiError } from '../api-error.js'
 import { isPlain } from '../lib/json.js'
 import { utf8Length } from '../lib/utf8.js'
 import type { Limits } from '../limits/plans.js'

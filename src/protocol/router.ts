@@ -1,4 +1,4 @@
-import { type ApiError, methodNotAllowed, notFound } from '../errors.js'
+import { type ApiError, methodNotAllowed, notFound } from '../api-error.js'
 
 /** An operation, or its failure: 404 or 405. */
 export type Route = OperationRoute | { readonly operation?: never; readonly failure: ApiError }

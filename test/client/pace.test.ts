@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPace, type Pace } from '../../adapters/client/pace.js'
-import type { RateLimit } from '../../src/errors.js'
+import type { RateLimit } from '../../src/api-error.js'
 
 const MINUTE = 60_000
 const NOON = Date.UTC(2030, 0, 1, 12)

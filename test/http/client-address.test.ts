@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
-import { addressKey } from '../../adapters/http/request.js'
+import { addressKey } from '../../adapters/http/node-request.js'
 import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type RateLimitSnapshot } from '../../src/index.js'
 

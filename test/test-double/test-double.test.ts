@@ -16,7 +16,7 @@ import {
   type TestDouble,
 } from '../../adapters/test-double/index.js'
 import { judge } from '../../adapters/verdict/judge/index.js'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/api-error.js'
 import type { Awaitable } from '../../src/lib/async.js'
 import { OptionError } from '../../src/lib/check-options.js'
 import { parseJson, toJson } from '../../src/lib/json.js'

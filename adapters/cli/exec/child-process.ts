@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { UsageError } from '../errors.js'
+import { UsageError } from '../usage-error.js'
 
 /** Runs a command without input, captures its output, and ends it with all its descendants. */
 export interface Capture {

@@ -1,6 +1,6 @@
 import type { StoreEmitter } from '../../../src/events.js'
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
-import { type Page, withPages } from '../../http/pages.js'
+import { type Page, withPages } from '../../http/extra-pages.js'
 import { version } from '../version.js'
 import { messageOf, type Notes } from './request-log.js'
 

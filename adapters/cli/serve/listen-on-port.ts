@@ -1,6 +1,6 @@
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { type HttpServer, type ListenOptions, listen } from '../../http/listen.js'
-import { withoutSecrets } from '../errors.js'
+import { withoutSecrets } from '../usage-error.js'
 
 export type PortFlag = 'port' | 'staging-port' | 'metrics'
 

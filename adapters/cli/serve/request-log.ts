@@ -7,7 +7,7 @@ import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { entryOf } from '../../verdict/log/log-entry.js'
 import { jsonLine, prettyLine } from '../../verdict/log/log-line.js'
 import type { Keys } from '../../verdict/log/redact.js'
-import { jsonRecord } from '../output.js'
+import { jsonRecord } from '../print.js'
 
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'

@@ -10,10 +10,10 @@ import { numbered } from '../../test-double/animals.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
 import type { TestDouble } from '../../test-double/index.js'
-import { UsageError } from '../errors.js'
 import { openLimits, openStorage } from '../open-stores.js'
 import type { ServeSettings, StoreSettings } from '../options.js'
 import type { Stops } from '../shutdown.js'
+import { UsageError } from '../usage-error.js'
 import { demoAnimals } from './demo-animals.js'
 import { type Health, watchHealth } from './health.js'
 import type { Metrics } from './metrics.js'
@@ -115,7 +115,7 @@ export async function openEnvironment(
     async reload({ keys, initial }) {
       if (settings.store === 'memory:' && initial) await storage.restore(initial.snapshot)
       if (!keys) return
-      const { inSlices } = await import('../inputs.js')
+      const { inSlices } = await import('../seed-and-keys-files.js')
       const next: Record<string, ApiKey> = Object.create(null)
       const changed: [string, ApiKey][] = []
       const added: [string, ApiKey][] = []
@@ -146,7 +146,7 @@ export async function openEnvironment(
 
 /** Reads `--keys`, or returns the demo keys. @throws UsageError */
 export async function readApiKeys({ keys }: Pick<StoreSettings, 'keys'>): Promise<Keys> {
-  return keys === undefined ? DEMO_KEYS : (await import('../inputs.js')).readKeys(keys)
+  return keys === undefined ? DEMO_KEYS : (await import('../seed-and-keys-files.js')).readKeys(keys)
 }
 
 /** Reads `--seed`, or returns the demo animals. @throws UsageError */
@@ -156,7 +156,10 @@ export async function readInitial({
 }: Pick<StoreSettings, 'seed' | 'empty'>): Promise<Initial> {
   if (seed === 'edge') return { snapshot: numbered(EDGE_ANIMALS), source: 'edge cases' }
   if (seed !== undefined) {
-    return { snapshot: await (await import('../inputs.js')).readSeed(seed), source: `from ${seed}` }
+    return {
+      snapshot: await (await import('../seed-and-keys-files.js')).readSeed(seed),
+      source: `from ${seed}`,
+    }
   }
   if (empty) return { snapshot: NO_ANIMALS, source: 'starts empty' }
   return { snapshot: demoAnimals(), source: 'demo data' }
@@ -166,7 +169,7 @@ export const NO_ANIMALS: PetSnapshot = { pets: [], nextId: 1 }
 
 /** Only keys files contain digests; hashing is slow to load. */
 export async function digests({ keys }: Pick<StoreSettings, 'keys'>) {
-  return keys === undefined ? {} : { sha256: (await import('../inputs.js')).sha256 }
+  return keys === undefined ? {} : { sha256: (await import('../seed-and-keys-files.js')).sha256 }
 }
 
 /** Token for the console and the control tree of this process. @throws UsageError */

@@ -1,7 +1,7 @@
 import { unwatchFile, watchFile } from 'node:fs'
 import { printable } from '../../../src/lib/printable.js'
-import { checkKeys, readKeyFile } from '../inputs.js'
 import type { ServeSettings } from '../options.js'
+import { checkKeys, readKeyFile } from '../seed-and-keys-files.js'
 import type { Notes } from './request-log.js'
 import { type Environment, type KeyMap, readInitial } from './served-store.js'
 

@@ -1,6 +1,6 @@
 import { snapshotOf } from '../../stores/kit/pet-stream.js'
 import { openToRead } from '../open-stores.js'
-import { print, printError } from '../output.js'
+import { print, printError } from '../print.js'
 import { withStops } from '../shutdown.js'
 
 /**

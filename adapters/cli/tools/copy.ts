@@ -1,7 +1,7 @@
-import { UsageError } from '../errors.js'
 import { openStorage, openToRead } from '../open-stores.js'
-import { createProgress, print } from '../output.js'
+import { createProgress, print } from '../print.js'
 import { withStops } from '../shutdown.js'
+import { UsageError } from '../usage-error.js'
 
 /**
  * Copies all animals and the next id into a storage that was never used, all or nothing.

@@ -2,7 +2,7 @@ import { printable } from '../../../src/lib/printable.js'
 import { describe, differencesOf } from '../../test-double/recording/diff.js'
 import type { RecordingFile } from '../../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
-import { print } from '../output.js'
+import { print } from '../print.js'
 import { fail, readRecordingFile } from './replay.js'
 
 /**

@@ -5,11 +5,11 @@ import { printable } from '../../../src/lib/printable.js'
 import { DIGEST } from '../../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../../stores/kit/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../../stores/kit/durable-files.js'
-import { UsageError, withoutSecrets } from '../errors.js'
-import { checkKeys, type KeyFile, readKeyFile, sha256 } from '../inputs.js'
 import { flagOf, KEYS, type KeysSettings } from '../options.js'
-import { note, print } from '../output.js'
-import { readBytes } from '../output-files.js'
+import { note, print } from '../print.js'
+import { readBytes } from '../read-and-write-files.js'
+import { checkKeys, type KeyFile, readKeyFile, sha256 } from '../seed-and-keys-files.js'
+import { UsageError, withoutSecrets } from '../usage-error.js'
 
 /**
  * Runs `keys new|list|revoke <file>`: manages a keys file (see `--keys`). A new key is printed

@@ -1,4 +1,4 @@
-import { count } from '../../../src/lib/count.js'
+import { count } from '../../../src/lib/pluralize.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { withConsole } from '../../pages/console/index.js'
 import { describe } from '../../test-double/recording/diff.js'
@@ -8,14 +8,14 @@ import {
   readRecording,
 } from '../../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
-import { UsageError } from '../errors.js'
 import type { ReplaySettings } from '../options.js'
-import { note, print } from '../output.js'
-import { readBytes } from '../output-files.js'
+import { note, print } from '../print.js'
+import { readBytes } from '../read-and-write-files.js'
 import { viewOf, viewsOf } from '../serve/controlled-store.js'
 import { listenOn } from '../serve/listen-on-port.js'
 import type { Stop } from '../serve/serve.js'
 import { controlToken } from '../serve/served-store.js'
+import { UsageError } from '../usage-error.js'
 
 /**
  * Runs `replay <run.json>`: rebuilds the state after any step of a recording, and opens the console

@@ -2,13 +2,13 @@ import { OptionError } from '../../../src/lib/check-options.js'
 import type { WaitReason } from '../../client/hooks.js'
 import type { VerifyOptions } from '../../verify/index.js'
 import { reportJUnit } from '../../verify/junit.js'
-import { resultText, summaryText } from '../../verify/report.js'
+import { resultText, summaryText } from '../../verify/report-text.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../../verify/verify.js'
 import { VerifyError } from '../../verify/verify-error.js'
-import { UsageError, usageError } from '../errors.js'
 import { flagOf, type VerifySettings } from '../options.js'
-import { createProgress, print, printError } from '../output.js'
-import { writeOutputs } from '../output-files.js'
+import { createProgress, print, printError } from '../print.js'
+import { writeOutputs } from '../read-and-write-files.js'
+import { UsageError, usageError } from '../usage-error.js'
 
 /**
  * Checks a server from outside.

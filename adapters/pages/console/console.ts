@@ -1,7 +1,7 @@
-import { ApiError, notFound, toApiError } from '../../../src/errors.js'
+import { ApiError, notFound, toApiError } from '../../../src/api-error.js'
 import { type Awaitable, chain } from '../../../src/lib/async.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
-import { NOT_SHARED, toAnswer } from '../../http/pages.js'
+import { NOT_SHARED, toAnswer } from '../../http/extra-pages.js'
 import { hasToken } from '../../http/token.js'
 import { secretsOf } from '../../verdict/log/redact.js'
 import { createActivity } from './activity.js'
@@ -9,7 +9,7 @@ import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './co
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, runRoute } from './routes.js'
 import { createStreams } from './streams.js'
-import { limitsOf } from './world.js'
+import { limitsOf } from './world-state.js'
 
 export interface ConsoleHandler extends ApiHandler {
   /** Opens the console at `/#token=<token>`. */

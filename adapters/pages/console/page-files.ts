@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { contentSecurityPolicy, type Page } from '../../http/pages.js'
+import { contentSecurityPolicy, type Page } from '../../http/extra-pages.js'
 
 /** The built page is beside this file, beside the bundled command line, or in `dist`. */
 const FOLDERS = [

@@ -1,7 +1,7 @@
-import { invalidRequest } from '../../../src/errors.js'
+import { invalidRequest } from '../../../src/api-error.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import * as z from '../../../src/lib/zod.js'
-import { splitTarget } from '../../http/api-request.js'
+import { splitTarget } from '../../http/target-and-body.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import { REDACTED } from '../../verdict/log/redact.js'
 

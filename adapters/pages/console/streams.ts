@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import { ApiError } from '../../../src/errors.js'
+import { ApiError } from '../../../src/api-error.js'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
 import type { Activity, Second, WatchedWorld } from './activity.js'
 import { type Listed, listedOf } from './exchange-detail.js'
-import { stateOf, type WorldState } from './world.js'
+import { stateOf, type WorldState } from './world-state.js'
 
 /** A message of `/_console/events`. It contains only public API keys. */
 export interface Update {

@@ -13,7 +13,7 @@ import {
   toApiError,
   unauthorized,
   unsupportedMediaType,
-} from '../../../src/errors.js'
+} from '../../../src/api-error.js'
 import type { RateLimitMode } from '../../../src/limits/mode.js'
 import { SUNSET } from '../../../src/pets/specification.js'
 import { MAX_BODY_BYTES } from '../../../src/protocol/body.js'

@@ -1,4 +1,4 @@
-import { ERROR_STATUS } from '../../../src/errors.js'
+import { ERROR_STATUS } from '../../../src/api-error.js'
 import { INT64_RANGE } from '../../../src/lib/int64.js'
 import * as z from '../../../src/lib/zod.js'
 import { newPetSchema, petSchema, petStatusSchema } from '../../../src/pets/schema.js'

@@ -1,4 +1,4 @@
-import { callerGone } from '../../../src/errors.js'
+import { callerGone } from '../../../src/api-error.js'
 import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'

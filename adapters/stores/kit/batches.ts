@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
-import { callerGone } from '../../../src/errors.js'
+import { callerGone } from '../../../src/api-error.js'
 import type { IsGone } from '../../../src/ports.js'
 
 /** Groups items: while one batch is in progress, new items form the next one. */

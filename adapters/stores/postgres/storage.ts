@@ -1,4 +1,4 @@
-import { storageOverloaded } from '../../../src/errors.js'
+import { storageOverloaded } from '../../../src/api-error.js'
 import type { PetFilter } from '../../../src/ports.js'
 import { answerAll, createBatches } from '../kit/batches.js'
 import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'

@@ -1,4 +1,4 @@
-import { storageOverloaded } from '../../../src/errors.js'
+import { storageOverloaded } from '../../../src/api-error.js'
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { IsGone } from '../../../src/ports.js'
 import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../kit/batches.js'

@@ -5,7 +5,7 @@ import {
   notFound,
   toApiError,
   unsupportedMediaType,
-} from '../../../src/errors.js'
+} from '../../../src/api-error.js'
 import type { Awaitable } from '../../../src/lib/async.js'
 import {
   check,
@@ -27,7 +27,7 @@ import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { NOT_SHARED, toAnswer } from '../../http/pages.js'
+import { NOT_SHARED, toAnswer } from '../../http/extra-pages.js'
 import { hasToken } from '../../http/token.js'
 import { withBodyRead } from '../../verdict/log/read-request.js'
 import { reportText } from '../../verdict/report.js'

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../src/errors.js'
+import { ApiError } from '../../../src/api-error.js'
 import type { Instant } from '../../../src/lib/time.js'
 import { BASE_PATH } from '../../../src/pets/specification.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'

@@ -1,4 +1,4 @@
-import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
+import { ApiError, ERROR_STATUS, type ErrorCode } from '../../../src/api-error.js'
 import { toJson } from '../../../src/lib/json.js'
 import { httpDate } from '../../../src/lib/time.js'
 import { utf8Length } from '../../../src/lib/utf8.js'

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from '../../../src/errors.js'
+import { ApiError, type ErrorCode } from '../../../src/api-error.js'
 import type { Awaitable } from '../../../src/lib/async.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'

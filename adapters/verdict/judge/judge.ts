@@ -1,5 +1,5 @@
 import { check, isBoolean } from '../../../src/lib/check-options.js'
-import { splitTarget } from '../../http/api-request.js'
+import { splitTarget } from '../../http/target-and-body.js'
 import { verdictError } from '../annotations.js'
 import { captureStack } from '../call-site.js'
 import { createConnections } from '../callers.js'

@@ -1,4 +1,4 @@
-import { collectBody } from '../../http/api-request.js'
+import { collectBody } from '../../http/target-and-body.js'
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
 

@@ -1,4 +1,4 @@
-import { collectBody } from '../../http/api-request.js'
+import { collectBody } from '../../http/target-and-body.js'
 import { isJson, type Observed } from './observer.js'
 
 /** An Error body is far shorter. */

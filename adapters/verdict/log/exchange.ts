@@ -1,10 +1,10 @@
-import type { ErrorCode } from '../../../src/errors.js'
+import type { ErrorCode } from '../../../src/api-error.js'
 import { isString } from '../../../src/lib/check-options.js'
 import { mayRound } from '../../../src/lib/int64.js'
 import * as z from '../../../src/lib/zod.js'
 import type { Operation } from '../../../src/pets/specification.js'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
-import { hostRefusal } from '../../http/api-request.js'
+import { hostRefusal } from '../../http/target-and-body.js'
 import type { FaultKind } from './fault-kinds.js'
 import { instant, type ReadRequest, SENDER, type SenderSeen } from './read-request.js'
 import {

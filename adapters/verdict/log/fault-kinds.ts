@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from '../../../src/errors.js'
+import { ERROR_STATUS, type ErrorCode } from '../../../src/api-error.js'
 import {
   type Declared,
   isBoolean,

@@ -1,5 +1,5 @@
 import { utf8Length } from '../../../src/lib/utf8.js'
-import { splitTarget } from '../../http/api-request.js'
+import { splitTarget } from '../../http/target-and-body.js'
 import { utf8Text } from './copy-as-curl.js'
 import { type Exchange, exchangeOf, originOf, type Recorded } from './exchange.js'
 import { FAULT_KINDS } from './fault-kinds.js'

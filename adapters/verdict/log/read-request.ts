@@ -1,4 +1,4 @@
-import { toApiError } from '../../../src/errors.js'
+import { toApiError } from '../../../src/api-error.js'
 import { type Awaitable, chain, orElse } from '../../../src/lib/async.js'
 import * as z from '../../../src/lib/zod.js'
 import type { ApiRequest } from '../../../src/protocol/api-request.js'

@@ -1,11 +1,11 @@
 import type { Operation } from '../../../src/pets/specification.js'
 import type { Clock } from '../../../src/ports.js'
 import type { ApiResponse, Connection } from '../../../src/protocol/api-request.js'
+import { createLog } from './bounded-log.js'
 import { curlOf } from './copy-as-curl.js'
 import { type Exchange, exchangeOf, originOf, outlineOf, type Recorded } from './exchange.js'
 import type { FaultKind } from './fault-kinds.js'
 import { type HarSource, harSourceOf } from './har.js'
-import { createLog } from './log.js'
 import type { ReadRequest, SenderSeen } from './read-request.js'
 import { type Keys, redactedBody, redactorOf } from './redact.js'
 

@@ -1,9 +1,9 @@
-import type { Call, Reply } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Call, Reply } from '../check-types.js'
 import { altered, type Credential, foreign, NO_KEY, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
-import { checksOf, each, type Table } from './table.js'
+import { checksOf, each, type Table } from './define-checks.js'
 
 const OPERATIONS: Readonly<Record<string, { title: string; call: Call }>> = {
   list: { title: 'listPets', call: LIST },

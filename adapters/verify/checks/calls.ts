@@ -1,6 +1,6 @@
 import { toJson } from '../../../src/lib/json.js'
 import type { PetStatus } from '../../../src/pets/specification.js'
-import type { Call, Names, Reply, Subject } from '../check.js'
+import type { Call, Names, Reply, Subject } from '../check-types.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 

@@ -1,13 +1,13 @@
 import { isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
-import type { Names, Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Names, Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { isStatus, memberOf, objectOf } from '../replies.js'
+import { isStatus, memberOf, objectOf } from '../read-reply.js'
 import { animal, atOnce, post, postCategory, postSample } from './calls.js'
+import { checksOf, each, type Table } from './define-checks.js'
 import { allAnimals, sample, wholeList } from './samples.js'
-import { checksOf, each, type Table } from './table.js'
 
 const ASCII = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('')
 

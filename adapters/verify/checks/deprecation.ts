@@ -1,11 +1,11 @@
 import { readHttpDate } from '../../../src/lib/retry-after.js'
 import { SUNSET } from '../../../src/pets/specification.js'
-import type { Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
 import { ABSENT, LIST } from './calls.js'
+import { checksOf } from './define-checks.js'
 import { anyId } from './samples.js'
-import { checksOf } from './table.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

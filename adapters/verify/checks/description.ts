@@ -1,9 +1,9 @@
 import { OPERATIONS, PAGE_SIZE, PET_STATUSES } from '../../../src/pets/specification.js'
-import type { Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { isObject, memberOf, objectOf } from '../replies.js'
-import { checksOf } from './table.js'
+import { isObject, memberOf, objectOf } from '../read-reply.js'
+import { checksOf } from './define-checks.js'
 
 type Node = Readonly<Record<string, unknown>>
 

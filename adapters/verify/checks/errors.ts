@@ -1,10 +1,10 @@
-import type { Call, Reply } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Call, Reply } from '../check-types.js'
 import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { isObject, jsonIn, memberOf, objectOf } from '../replies.js'
+import { isObject, jsonIn, memberOf, objectOf } from '../read-reply.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
-import { checksOf, each } from './table.js'
+import { checksOf, each } from './define-checks.js'
 
 export const FAILURES = {
   '400': INVALID,

@@ -1,12 +1,12 @@
-import type { Call, Reply } from '../check.js'
+import { CheckFailure } from '../check-failure.js'
+import type { Call, Reply } from '../check-types.js'
 import { UNKNOWN, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckFailure } from '../failure.js'
-import { numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
+import { numbersOf, RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { LIST, post } from './calls.js'
+import { checksOf, each, type Table } from './define-checks.js'
 import { errorIssue, FAILURES } from './errors.js'
 import { isResetPlausible } from './rate-limit-headers.js'
-import { checksOf, each, type Table } from './table.js'
 
 /** Requests that frameworks answer by themselves. */
 const OTHERS: Readonly<Record<keyof typeof FAILURES, readonly Call[]>> = {

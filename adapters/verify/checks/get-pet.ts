@@ -1,10 +1,10 @@
-import type { Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { type Animal, animalIssue, jsonOf, memberOf, objectOf } from '../replies.js'
+import { type Animal, animalIssue, jsonOf, memberOf, objectOf } from '../read-reply.js'
 import { ABSENT, ABSENT_ID } from './calls.js'
+import { checksOf } from './define-checks.js'
 import { anyId, extremes, FIELDS, variety, wholeList } from './samples.js'
-import { checksOf } from './table.js'
 
 /** Maximum compared animals: one of each kind, and those with names that code may change. */
 const MOST_COMPARED = 24

@@ -1,10 +1,10 @@
-import type { Call, Reply } from '../check.js'
+import { CheckFailure } from '../check-failure.js'
+import type { Call, Reply } from '../check-types.js'
 import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckFailure } from '../failure.js'
 import { NoReply } from '../no-reply.js'
 import { animal, post } from './calls.js'
-import { checksOf, type Table } from './table.js'
+import { checksOf, type Table } from './define-checks.js'
 
 const ONE: Call = { path: '/pets?limit=1' }
 

@@ -1,10 +1,10 @@
 import { toJson } from '../../../src/lib/json.js'
-import type { Call, Names, Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Call, Names, Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { memberOf, objectOf } from '../replies.js'
+import { memberOf, objectOf } from '../read-reply.js'
 import { animal, atOnce, post } from './calls.js'
-import { checksOf } from './table.js'
+import { checksOf } from './define-checks.js'
 
 const DRAFT = 'draft-ietf-httpapi-idempotency-key-header-07'
 

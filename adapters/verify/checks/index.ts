@@ -1,4 +1,4 @@
-import type { Check } from '../check.js'
+import type { Check } from '../check-types.js'
 import { authenticationChecks } from './authentication.js'
 import { createPetChecks } from './create-pet.js'
 import { deprecationChecks } from './deprecation.js'

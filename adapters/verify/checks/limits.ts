@@ -1,14 +1,14 @@
 import { readLimits } from '../../client/rate-limit-headers.js'
-import type { Reply, Subject } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply, Subject } from '../check-types.js'
 import { SPARE_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { memberOf, numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
+import { memberOf, numbersOf, RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { waitOf } from '../spare-key.js'
 import { animal, LIST, post } from './calls.js'
+import { checksOf } from './define-checks.js'
 import { errorIssue } from './errors.js'
 import { allAnimals } from './samples.js'
-import { checksOf } from './table.js'
 
 /** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
 const LONGEST_WINDOW = 86_460_000

@@ -1,12 +1,12 @@
 import { toJson } from '../../../src/lib/json.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
-import type { Reply } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
-import { animalIssue, animalsOf, arrayOf, memberOf } from '../replies.js'
+import { animalIssue, animalsOf, arrayOf, memberOf } from '../read-reply.js'
 import { animal, LIST, post, WHOLE_LIST } from './calls.js'
+import { checksOf, each } from './define-checks.js'
 import { allAnimals, extremes, FIELDS, fill, sample, variety, wholeList } from './samples.js'
-import { checksOf, each } from './table.js'
 
 const STATUSES = Object.fromEntries(PET_STATUSES.map(status => [status, status]))
 

@@ -1,11 +1,11 @@
 import { readHttpDate } from '../../../src/lib/retry-after.js'
-import type { Names, Reply, Subject } from '../check.js'
+import { CheckFailure, CheckSkipped } from '../check-failure.js'
+import type { Names, Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
-import { CheckFailure, CheckSkipped } from '../failure.js'
-import { numbersOf, RATE_LIMIT_HEADERS } from '../replies.js'
+import { numbersOf, RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { LIST, postSample } from './calls.js'
+import { checksOf, each } from './define-checks.js'
 import { FAILURES } from './errors.js'
-import { checksOf, each } from './table.js'
 
 /** Tolerance in seconds for a clock if a response has no Date. */
 const CLOCK_ERROR = 600

@@ -1,13 +1,13 @@
 import { isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
-import type { Call, Names } from '../check.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Call, Names } from '../check-types.js'
 import { foreign } from '../credentials.js'
 import * as expect from '../expect.js'
-import { CheckSkipped } from '../failure.js'
 import { NoReply } from '../no-reply.js'
-import { arrayOf, memberOf } from '../replies.js'
+import { arrayOf, memberOf } from '../read-reply.js'
 import { animal, LIST, post, postCategory } from './calls.js'
-import { checksOf, type Table } from './table.js'
+import { checksOf, type Table } from './define-checks.js'
 
 const MEBIBYTE = 1_048_576
 /** Safe (RFC 4918 §9.1), whereas a service may have PUT, PATCH and DELETE. */

@@ -1,8 +1,16 @@
 import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
-import type { Reply, Subject } from '../check.js'
-import { CheckSkipped } from '../failure.js'
-import { type Animal, animalsOf, isObject, isStatus, jsonIn, listIn, memberOf } from '../replies.js'
+import { CheckSkipped } from '../check-failure.js'
+import type { Reply, Subject } from '../check-types.js'
+import {
+  type Animal,
+  animalsOf,
+  isObject,
+  isStatus,
+  jsonIn,
+  listIn,
+  memberOf,
+} from '../read-reply.js'
 import { animal, post, postCategory, postSample, WHOLE_LIST } from './calls.js'
 
 /** An animal of this run, with the reply that created it. */

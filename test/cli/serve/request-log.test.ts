@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sha256 } from '../../../adapters/cli/inputs.js'
+import { sha256 } from '../../../adapters/cli/seed-and-keys-files.js'
 import { watchHealth } from '../../../adapters/cli/serve/health.js'
 
 import { createNotes, withRequestLog } from '../../../adapters/cli/serve/request-log.js'

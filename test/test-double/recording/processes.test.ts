@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { splitTarget } from '../../../adapters/http/api-request.js'
+import { splitTarget } from '../../../adapters/http/target-and-body.js'
 import { createTestDouble, openRecording } from '../../../adapters/test-double/index.js'
 import { act, scenario } from './scenario.js'
 

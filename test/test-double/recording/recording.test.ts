@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { splitTarget } from '../../../adapters/http/api-request.js'
+import { splitTarget } from '../../../adapters/http/target-and-body.js'
 import {
   createTestDouble,
   type Fault,

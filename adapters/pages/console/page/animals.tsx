@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { printable } from '../../../../src/lib/printable.js'
 import { PET_STATUSES } from '../../../../src/pets/specification.js'
 import type { Animal, Animals as AnimalList } from '../routes.js'
+import { pathsOf, useJson } from './call-server.js'
 import {
   Choice,
   type Column,
@@ -12,8 +13,7 @@ import {
   Problem,
   Table,
   useSend,
-} from './parts.js'
-import { pathsOf, useJson } from './server.js'
+} from './components.js'
 import { countOf } from './time.js'
 
 const STATUSES = PET_STATUSES.map(status => [status, status] as const)

@@ -1,7 +1,7 @@
 import { DAY, MINUTE } from '../../../../src/limits/windows-and-bans.js'
-import type { KeyState } from '../world.js'
-import { Panel, type PanelProps, Table } from './parts.js'
-import { pathsOf, send } from './server.js'
+import type { KeyState } from '../world-state.js'
+import { pathsOf, send } from './call-server.js'
+import { Panel, type PanelProps, Table } from './components.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
 
 export function Budgets({ live, now = 0, world, info }: PanelProps) {

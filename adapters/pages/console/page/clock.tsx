@@ -1,7 +1,7 @@
 import { DAY, MINUTE } from '../../../../src/limits/windows-and-bans.js'
 import { SUNSET } from '../../../../src/pets/specification.js'
-import { Panel, type PanelProps, useSend } from './parts.js'
-import { pathsOf } from './server.js'
+import { pathsOf } from './call-server.js'
+import { Panel, type PanelProps, useSend } from './components.js'
 import { dateOf, timeOf } from './time.js'
 
 export function Clock({ live, now = 0, world }: PanelProps) {

@@ -7,9 +7,9 @@ import {
   type FormField,
   kindOf,
 } from '../../../verdict/log/fault-kinds.js'
+import { pathsOf, useJson } from './call-server.js'
+import { Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './components.js'
 import { EVERY_OPERATION } from './filter.js'
-import { Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './parts.js'
-import { pathsOf, useJson } from './server.js'
 import { dateOf, timeOf } from './time.js'
 
 const KINDS = (Object.keys(FAULT_KINDS) as FaultKind[]).map(

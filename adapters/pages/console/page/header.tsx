@@ -1,6 +1,6 @@
-import { CopyButton, type PanelProps } from './parts.js'
+import { pathsOf } from './call-server.js'
+import { CopyButton, type PanelProps } from './components.js'
 import { hrefOf, VIEWS, type View } from './place.js'
-import { pathsOf } from './server.js'
 import { countOf, dateOf, timeOf } from './time.js'
 
 const ICON = document.querySelector<HTMLLinkElement>('link[rel=icon]')?.href

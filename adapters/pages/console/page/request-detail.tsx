@@ -2,10 +2,18 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { printable } from '../../../../src/lib/printable.js'
 import type { ExchangeDetail, Side as SideData } from '../exchange-detail.js'
 import type { Edit } from '../resend.js'
+import { pathsOf, useJson } from './call-server.js'
+import {
+  type Column,
+  Field,
+  Marked,
+  type PanelProps,
+  Problem,
+  Table,
+  useSend,
+} from './components.js'
 import { targetOf } from './filter.js'
-import { type Column, Field, Marked, type PanelProps, Problem, Table, useSend } from './parts.js'
 import { hrefOf } from './place.js'
-import { pathsOf, useJson } from './server.js'
 import { countOf } from './time.js'
 import { rulesByRequest } from './verdict.js'
 

@@ -1,6 +1,6 @@
 import { outcomeOf } from '../outcome.js'
+import { Marked } from './components.js'
 import { type Group, NO_KEY } from './filter.js'
-import { Marked } from './parts.js'
 import type { Row } from './stream.js'
 import { countOf, durationOf, timeOf } from './time.js'
 

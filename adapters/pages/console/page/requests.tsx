@@ -1,4 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { pathsOf } from './call-server.js'
+import { Choice, Field, Panel, type PanelProps, saveFile, useSend } from './components.js'
 import {
   EVERY_OPERATION,
   EVERY_STATUS,
@@ -9,10 +11,8 @@ import {
   grouped,
   NO_KEY,
 } from './filter.js'
-import { Choice, Field, Panel, type PanelProps, saveFile, useSend } from './parts.js'
 import { RequestDetail } from './request-detail.js'
 import { RequestRow, RowHead } from './request-row.js'
-import { pathsOf } from './server.js'
 import { Commands } from './start.js'
 import type { Live, Row } from './stream.js'
 import { countOf } from './time.js'

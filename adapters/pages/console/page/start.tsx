@@ -1,6 +1,6 @@
-import type { KeyState } from '../world.js'
-import { CopyButton, Panel, type PanelProps, Table } from './parts.js'
-import { pathsOf } from './server.js'
+import type { KeyState } from '../world-state.js'
+import { pathsOf } from './call-server.js'
+import { CopyButton, Panel, type PanelProps, Table } from './components.js'
 import { countOf } from './time.js'
 
 /** First steps: requests to send, keys, and links. */

@@ -2,8 +2,8 @@ import { useEffect, useReducer, useRef } from 'preact/hooks'
 import type { Second } from '../activity.js'
 import type { Listed } from '../exchange-detail.js'
 import type { Update } from '../streams.js'
-import type { WorldState } from '../world.js'
-import { pathsOf } from './server.js'
+import type { WorldState } from '../world-state.js'
+import { pathsOf } from './call-server.js'
 import { authorization } from './token.js'
 
 /** A request with the epoch of its process: a restarted process numbers requests anew. */

@@ -1,7 +1,7 @@
 import type { Second } from '../activity.js'
 import { OUTCOMES } from '../outcome.js'
+import { Panel, type PanelProps } from './components.js'
 import { BAR, OUTCOME_NAMES } from './filter.js'
-import { Panel, type PanelProps } from './parts.js'
 import { shortCountOf, timeOf } from './time.js'
 
 const MINUTES = 5

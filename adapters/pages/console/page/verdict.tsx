@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { Finding, Report } from '../../../verdict/report.js'
-import { Marked, Panel, type PanelProps } from './parts.js'
+import { Marked, Panel, type PanelProps } from './components.js'
 import { hrefOf } from './place.js'
 import { countOf } from './time.js'
 

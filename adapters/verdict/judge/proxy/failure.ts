@@ -1,5 +1,5 @@
 import type { ApiResponse } from '../../../../src/protocol/api-request.js'
-import { toAnswer } from '../../../http/pages.js'
+import { toAnswer } from '../../../http/extra-pages.js'
 
 /** A failure of the service, with the response that the client gets instead. */
 export interface UpstreamFailure {

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, type ServerResponse } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { invalidRequest } from '../../../../src/errors.js'
+import { invalidRequest } from '../../../../src/api-error.js'
 import { DAY } from '../../../../src/limits/windows-and-bans.js'
 import type { ApiRequest, ApiResponse } from '../../../../src/protocol/api-request.js'
 import { listen } from '../../../http/listen.js'

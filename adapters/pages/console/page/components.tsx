@@ -2,8 +2,8 @@ import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Report } from '../../../verdict/report.js'
 import type { Info } from '../routes.js'
+import { type Failure, send } from './call-server.js'
 import type { Go, Place } from './place.js'
-import { type Failure, send } from './server.js'
 import type { Live } from './stream.js'
 
 export interface PanelProps {

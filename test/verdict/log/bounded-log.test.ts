@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createLog } from '../../../adapters/verdict/log/log.js'
+import { createLog } from '../../../adapters/verdict/log/bounded-log.js'
 
 test('log - clearing forgets what was dropped, not the numbers', () => {
   const log = createLog<string>({ capacity: 2, characters: 9, begin: { last: 5, dropped: 3 } })

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
-import { ApiError } from '../../src/errors.js'
+import { ApiError } from '../../src/api-error.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
-import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './api-request.js'
+import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './target-and-body.js'
 
 interface BodyOptions {
   /** Response with which to send `100 Continue`, if the client waits for it. */

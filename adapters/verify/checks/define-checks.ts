@@ -1,4 +1,4 @@
-import type { Call, Check, Names, Need, Reply, Subject } from '../check.js'
+import type { Call, Check, Names, Need, Reply, Subject } from '../check-types.js'
 
 /** Checks of a group, by the rest of their ids. */
 export type Table = Readonly<Record<string, Entry & (Calls | Judged | Routine)>>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { Panel, type PanelProps, saveFile, useSend } from './parts.js'
-import { pathsOf } from './server.js'
+import { pathsOf } from './call-server.js'
+import { Panel, type PanelProps, saveFile, useSend } from './components.js'
 
 export function State({ world, go, refresh }: PanelProps) {
   const [send, problem] = useSend()

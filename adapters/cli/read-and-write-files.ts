@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
-import { UsageError, unreadable, withoutSecrets } from './errors.js'
+import { UsageError, unreadable, withoutSecrets } from './usage-error.js'
 
 /**
  * Reads an input file.

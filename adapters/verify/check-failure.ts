@@ -1,4 +1,4 @@
-import type { Level, Reply } from './check.js'
+import type { Level, Reply } from './check-types.js'
 
 /** A broken requirement: the request, the reply, and the expectation. */
 export class CheckFailure extends Error {

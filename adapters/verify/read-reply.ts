@@ -2,9 +2,9 @@ import { type Int64, isInt64 } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import { PET_STATUSES, type PetStatus } from '../../src/pets/specification.js'
 import { readLimits } from '../client/rate-limit-headers.js'
-import type { Reply } from './check.js'
+import { CheckFailure, CheckSkipped } from './check-failure.js'
+import type { Reply } from './check-types.js'
 import * as expect from './expect.js'
-import { CheckFailure, CheckSkipped } from './failure.js'
 
 /** An animal in a response, with exact integers. */
 export interface Animal {

@@ -1,4 +1,4 @@
-import { ApiError, invalidRequest } from '../../src/errors.js'
+import { ApiError, invalidRequest } from '../../src/api-error.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 
 /** Splits a URL or request target for an `ApiRequest`, still percent-encoded. */

@@ -11,8 +11,8 @@ import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
 import { numbered } from '../test-double/animals.js'
-import { UsageError } from './errors.js'
-import { readBytes } from './output-files.js'
+import { readBytes } from './read-and-write-files.js'
+import { UsageError } from './usage-error.js'
 
 /** Reads the animals of `--seed`, which get the ids 1, 2, 3 …. @throws UsageError */
 export async function readSeed(path: string): Promise<PetSnapshot> {
