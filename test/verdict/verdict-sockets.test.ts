@@ -123,3 +123,18 @@ async function getWith(agent: HttpAgent, url: string): Promise<void> {
 function rules(double: TestDouble): readonly string[] {
   return double.report().findings.map(({ rule }) => rule)
 }
+
+test('verdict - over sockets: requests that a pool had queued may take real time on a frozen clock', async t => {
+  let real = 0
+  t.mock.method(performance, 'now', () => {
+    real += 150
+    return real
+  })
+  await using double = createTestDouble()
+  const { url } = await double.listen()
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: 6 })
+  for (let count = 0; count < 60; count++) await get(url)
+  await Promise.all(Array.from({ length: 18 }, () => getWith(agent, url)))
+  agent.destroy()
+  assert.deepEqual(rules(double), [])
+})

@@ -46,8 +46,8 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   const bans = createBans()
   /** By the request that has to wait, or null for all: also waits after which clients still come back. */
   const waits = new Map<string | null, readonly Wait[]>()
-  /** When the last request on each connection was answered. */
-  const answered = new Map<number, number>()
+  /** The last request on each connection. */
+  const answered = new Map<number, Seen>()
   /** Whether nothing has shown that several clients use the key. */
   let isAlone = true
   /** How many waits had another request, by a client that knew of the rejection. */
@@ -72,7 +72,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
         if (!mayBeInFlight(exchange, wait)) wait.comeEarly(exchange)
       }
       if (!isBanned) listen(exchange)
-      if (connection !== null) remember(answered, connection, endOf(exchange))
+      if (connection !== null) remember(answered, connection, exchange)
       return violations
     },
     open: () => [...waits.values()].flat().flatMap(wait => judge(wait, true)),
@@ -118,10 +118,12 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   }
 
   /** Pipelined or queued for a connection, it may have been sent before the rejection was read. */
-  function mayBeInFlight({ at, connection, overlap, isOneByOne }: Seen, { first }: Wait): boolean {
+  function mayBeInFlight(exchange: Seen, { first }: Wait): boolean {
+    const { at, lag, connection, overlap, isOneByOne } = exchange
     if (clients === 1 ? overlap === 'none' : isOneByOne) return false
-    const last = connection === null ? undefined : answered.get(connection)
-    return at - (last ?? endOf(first)) <= TOLERANCE
+    const last = (connection === null ? undefined : answered.get(connection)) ?? first
+    // By the clock alone: on a slow machine, what is in flight together takes real time.
+    return at - lag.at - (endOf(last) - last.lag.answeredAt) <= TOLERANCE
   }
 
   /** @param isLast whether nobody came later who may have waited */
