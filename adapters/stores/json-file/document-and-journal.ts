@@ -1,7 +1,8 @@
 import type { Low } from 'lowdb'
+import { MAX_BODY_BYTES } from '../../../src/protocol/body.js'
 import { MOVED } from '../kit/durable-files.js'
 import type { PetIndex } from '../kit/pet-index.js'
-import type { DocumentFile } from './document.js'
+import { type DocumentFile, lengthOf } from './document.js'
 import type { Journal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
@@ -20,7 +21,7 @@ export interface FileParts {
  * make one change at a time.
  */
 export interface Files {
-  /** @throws JsonFileError while nothing can be stored, because a file or the lock is gone */
+  /** @throws JsonFileError while nothing can be stored: a file or the lock is gone, or a create would not fit */
   refuseUnusable(): void
   /** Resolves once the lines are durable. */
   append(lines: string): Promise<void>
@@ -37,10 +38,14 @@ export function createFiles(parts: FileParts): Files {
   let retryAt = 0
 
   return {
-    refuseUnusable,
+    refuseUnusable() {
+      refuseMissing()
+      refuseFull(content.length + journal.length + MAX_BODY_BYTES)
+    },
     async append(lines) {
       await settle()
-      refuseUnusable()
+      refuseMissing()
+      refuseFull(content.length + journal.length + Buffer.byteLength(lines))
       if (journal.length === 0) {
         await write(() => content.writeWithJournal(document.data, journal.begin))
       }
@@ -50,7 +55,7 @@ export function createFiles(parts: FileParts): Files {
       if (journal.length === 0 || journal.length < compactionLength(when)) return
       try {
         await settle()
-        refuseUnusable()
+        refuseMissing()
         await compactAll()
         retryAt = 0
       } catch (error) {
@@ -64,7 +69,8 @@ export function createFiles(parts: FileParts): Files {
     },
     async replace(index) {
       await settle()
-      refuseUnusable()
+      refuseMissing()
+      refuseFull(lengthOf(index))
       // Compact first, because the journal belongs to the replaced document.
       if (journal.length > 0) await compactAll()
       await write(() => content.write(index))
@@ -81,7 +87,11 @@ export function createFiles(parts: FileParts): Files {
     },
   }
 
-  function refuseUnusable(): void {
+  function refuseFull(bytes: number): void {
+    if (bytes > MOST_BYTES) throw new JsonFileError(path, FULL)
+  }
+
+  function refuseMissing(): void {
     if (!content.isInPlace()) throw new JsonFileError(path, MOVED)
     if (!journal.isInPlace()) throw new JsonFileError(`${path}.journal`, MOVED)
     lock.check()
@@ -126,6 +136,10 @@ export function createFiles(parts: FileParts): Files {
   }
 }
 
+/** Of document and journal. They stay below the longest string, as a line of the document is a byte longer. */
+const MOST_BYTES = 500_000_000
+const FULL =
+  'is full: document and journal hold at most 500 MB; continue in SQLite, see animal-adoption-store copy'
 /** In bytes. A smaller document is written in a few milliseconds. */
 const SMALL_DOCUMENT = 1_048_576
 /** Share of the document. A smaller journal is not worth writing a large document again. */

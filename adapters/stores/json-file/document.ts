@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Adapter } from 'lowdb'
-import { decodeUtf8 } from '../../../src/lib/utf8.js'
 import { petToJson } from '../../../src/pets/pet.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { Disk, FileStats } from '../kit/disk.js'
@@ -63,9 +62,10 @@ export function documentFile(
       const bytes = await disk.readFile(path)
       known = stats
       id = digits(crc32(bytes))
-      const parsed = parse(path, bytes)
+      const checksum = checksumIn(bytes)
+      const parsed = parse(path, bytes, checksum === 'matches')
       hasJournal = parsed.journal === true
-      if (!isIntact(bytes)) report(new JsonFileError(path, CHANGED))
+      if (checksum === 'differs') report(new JsonFileError(path, CHANGED))
       return parsed.index
     },
     write: index => write(index),
@@ -98,12 +98,12 @@ function digits(sum: number): string {
   return sum.toString(16).padStart(8, '0')
 }
 
-function parse(path: string, bytes: Buffer) {
+function parse(path: string, bytes: Buffer, isIntact: boolean) {
   if (bytes.length === 0) {
     throw new JsonFileError(path, 'is empty; remove it to start without animals')
   }
   try {
-    const { journal, ...snapshot } = parseDocument(decodeUtf8(bytes))
+    const { journal, ...snapshot } = parseDocument(bytes, isIntact)
     return { index: createPetIndex(snapshot), journal }
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
@@ -111,10 +111,10 @@ function parse(path: string, bytes: Buffer) {
   }
 }
 
-/** Accepts a document without a checksum, too. */
-function isIntact(bytes: Buffer): boolean {
+function checksumIn(bytes: Buffer): 'missing' | 'matches' | 'differs' {
   const [end, sum] = END.exec(bytes.subarray(-40).toString('latin1')) ?? []
-  return end === undefined || sum === digits(crc32(bytes.subarray(0, -end.length)))
+  if (end === undefined) return 'missing'
+  return sum === digits(crc32(bytes.subarray(0, -end.length))) ? 'matches' : 'differs'
 }
 
 const END = /,\s*"crc32"\s*:\s*"([^"]*)"\s*\}\s*$/
@@ -154,6 +154,13 @@ function* sealed(
 
 /** In characters, which are serialized in well below a millisecond. */
 const PIECE = 65_536
+
+/** In bytes, but for the checksum. */
+export function lengthOf(index: PetIndex): number {
+  let length = 0
+  for (const text of textsOf(index)) length += Buffer.byteLength(text)
+  return length
+}
 
 function* textsOf(index: PetIndex): Generator<string> {
   const { pets, nextId, idempotencyKeys } = index.dump()
