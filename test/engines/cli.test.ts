@@ -50,7 +50,7 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
   const two = await served(t, words)
   const { port } = postgres as Engine
   assert.equal(one.ready.store, `postgres://127.0.0.1:${port}/shared`)
-  assert.equal(one.ready.limits, (redis as Engine).url)
+  assert.equal(one.ready.rateLimitStore, (redis as Engine).url)
   assert.deepEqual([one.ready.animals, two.ready.animals], [41, 41])
 
   const created = await fetch(`${one.ready.baseUrl}/pets`, ADA)
@@ -194,18 +194,10 @@ test('cli - a Redis that is unreachable at startup is reported, and counts once 
   await using counters = await startRedis()
   await counters.signal('SIGKILL')
   const server = await served(t, ['--rate-limit-store', `${counters.url}?timeout=20s`])
-  const { origin, baseUrl } = server.ready
-  const limits = async () => {
-    const answer = await fetch(`${origin}/readyz`)
-    return ((await answer.json()) as { limits: string }).limits
-  }
-  assert.equal(await limits(), 'degraded')
-  assert.equal((await fetch(`${baseUrl}/pets`, { headers: FREE })).status, 200)
+  assert.equal((await readiness(server.ready))['rateLimitStore'], 'degraded')
+  assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
   await counters.restart()
-  await until(async () => {
-    await fetch(`${baseUrl}/pets`, { headers: FREE })
-    return (await limits()) === 'ok'
-  })
+  await until(() => isCounted(server.ready))
   assert.match(
     await stopped(server),
     /limits: redis:.* nothing listens there.*; this process counts by itself until the server answers/,
@@ -225,7 +217,7 @@ test('cli - --rate-limit-store takes a timeout, also in the variable and beside 
     process.env['REDIS_URL'] = variable
     const server = await served(t, ['--rate-limit-store', limits])
     delete process.env['REDIS_URL']
-    assert.equal(server.ready.limits, counters.url)
+    assert.equal(server.ready.rateLimitStore, counters.url)
     await until(() => isCounted(server.ready))
     await counters.signal('SIGSTOP')
     assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
@@ -258,7 +250,7 @@ test('cli - --rate-limit-store takes the certificate of a private authority', {
     `${valkey}?ca=${certificate}`,
     '--require-rate-limit-store',
   ])
-  assert.equal(server.ready.limits, valkey)
+  assert.equal(server.ready.rateLimitStore, valkey)
   assert.equal((await fetch(`${server.ready.baseUrl}/pets`, { headers: FREE })).status, 200)
   assert.doesNotMatch(await stopped(server), /degraded|limits:/)
 })
@@ -271,7 +263,7 @@ async function readiness({ origin }: { origin: string }): Promise<Record<string,
 /** Whether the server of the limits decides requests. */
 async function isCounted(ready: { origin: string; baseUrl: string }): Promise<boolean> {
   await fetch(`${ready.baseUrl}/pets`, { headers: FREE })
-  return (await readiness(ready))['limits'] === 'ok'
+  return (await readiness(ready))['rateLimitStore'] === 'ok'
 }
 
 /** What it wrote to stderr. */

@@ -27,7 +27,7 @@ test('sqlite cli - animals, counts and bans survive a restart', async t => {
   const flags = ['--store', path, '--rate-limit-store', `sqlite:${path}`, '--keys', keys]
   const first = await serve(t, flags)
   assert.equal(first.ready.store, path)
-  assert.equal(first.ready.limits, `sqlite:${path}`)
+  assert.equal(first.ready.rateLimitStore, `sqlite:${path}`)
   const { status } = await create(first.ready.baseUrl, 's3cret-key')
   assert.equal(status, 201)
   assert.deepEqual(await first.stop(), { code: 0, log: '' })
