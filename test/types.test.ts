@@ -135,7 +135,7 @@ export const seen: readonly (string | number)[] = [
 ]
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 export const same: Same<Hooks<ClientOptions>['onWait'], Hooks<VerifyOptions>['onWait']> = true
-type Names = 'onListenerError' | 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
+type Names = 'onDegraded' | 'onListenerError' | 'onRecovered' | 'onRequest' | 'onResult' | 'onRetry' | 'onRun' | 'onWait'
 export const names: Same<keyof All, Names> = true`,
 }
 

@@ -15,7 +15,7 @@ import {
 import type { OnListenerError } from '../../src/lib/listeners.js'
 import type { Clock } from '../../src/ports.js'
 import { reportListenerError } from '../listener-error.js'
-import type { Retrying, Sending, Wait } from './hooks.js'
+import type { Degraded, Retrying, Sending, Wait } from './hooks.js'
 import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'
 
@@ -85,6 +85,10 @@ export const CLIENT_OPTIONS = {
   onWait: optional(typed<(wait: Wait) => void>(isFunction)),
   /** Called before a failed request is retried. @default none */
   onRetry: optional(typed<(retrying: Retrying) => void>(isFunction)),
+  /** Called when the Redis of `shared` fails, and calls no longer share the key. @default none */
+  onDegraded: optional(typed<(failure: Degraded) => void>(isFunction)),
+  /** Called when they share it again. @default none */
+  onRecovered: optional(typed<(recovery: object) => void>(isFunction)),
   /**
    * Receives `{ error, name }`: the first error of each hook.
    * @default a process warning; `console.error` in browsers

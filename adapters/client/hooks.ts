@@ -25,3 +25,8 @@ export interface Retrying extends Sending {
   /** Minimum wait, in ms. */
   readonly waitMs: number
 }
+
+/** The Redis of `shared` failed: the process throttles on its own. */
+export interface Degraded {
+  readonly error: unknown
+}

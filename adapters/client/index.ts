@@ -15,6 +15,6 @@ export {
   QueueFullError,
   RateLimitError,
 } from './errors.js'
-export type { Retrying, Sending, Wait, WaitReason } from './hooks.js'
+export type { Degraded, Retrying, Sending, Wait, WaitReason } from './hooks.js'
 export type { Sleep } from './time.js'
 export type { ClientSnapshot, UnansweredCreate } from './unanswered.js'

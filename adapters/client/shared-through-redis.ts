@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import type { RateLimit } from '../../src/api-error.js'
 import { DAY, SECOND } from '../../src/limits/windows-and-bans.js'
 import type { ApiKeyBannedError } from './errors.js'
+import type { Degraded } from './hooks.js'
 import type { Time } from './time.js'
 
 /*
@@ -15,6 +16,8 @@ const CONNECT_PATIENCE = 2 * SECOND
 const CONNECT_TIMEOUT = 5 * SECOND
 /** Interval at which a process with waiting calls checks whether to open the next window. */
 const CHECK = SECOND
+/** A Redis that refused to write is tried again after this time. */
+const RETRY = 5 * SECOND
 /** Time without a response after which another process opens the window. */
 const PROBE_PATIENCE = 10 * SECOND
 const FORGET = DAY
@@ -39,6 +42,8 @@ export interface SharedKeyOptions {
   readonly changed: () => void
   /** Called when another process has learned that nothing may be sent. */
   readonly paused: (pause: Pause) => void
+  readonly onDegraded: (failure: Degraded) => void
+  readonly onRecovered: (recovery: object) => void
 }
 
 export interface Unit {
@@ -48,18 +53,20 @@ export interface Unit {
 export type SharedKey = ReturnType<typeof createSharedKey>
 
 export function createSharedKey(options: SharedKeyOptions) {
-  const { time, changed } = options
+  const { time, changed, onDegraded, onRecovered } = options
   let state: 'new' | 'connecting' | 'ready' | 'away' | 'closed' = 'new'
   let failure: Error | undefined
   let reservoir: Reservoir | undefined
   let offered: Unit | undefined
   let units = 0
   let isWatching = false
+  let isAlone = false
+  let stopRetry: (() => void) | undefined
 
   return {
     /** Redis is out of reach, so the process continues alone. */
     get isAway() {
-      return state === 'away'
+      return isAlone
     },
     get failure() {
       return failure
@@ -86,22 +93,23 @@ export function createSharedKey(options: SharedKeyOptions) {
     },
     close(): void {
       state = 'closed'
+      stopRetry?.()
       reservoir?.close()
     },
   }
 
   async function connect(): Promise<void> {
     state = 'connecting'
-    const giveUp = time.at(time.now() + CONNECT_PATIENCE, () => become('away'))
+    const late = new Error(`Redis did not answer within ${CONNECT_PATIENCE} ms`)
+    const giveUp = time.at(time.now() + CONNECT_PATIENCE, () => become('away', late))
     try {
-      reservoir = await openReservoir(options, become)
-      if (isClosed()) reservoir.close()
-      else await reservoir.ready()
-      become('ready')
+      reservoir = await openReservoir(options, become, failed)
     } catch (error) {
       failure = error as Error
-      become('away')
+      changed()
     }
+    if (isClosed()) reservoir?.close()
+    else await reservoir?.ready().then(() => become('ready'), failed)
     giveUp()
   }
 
@@ -109,11 +117,30 @@ export function createSharedKey(options: SharedKeyOptions) {
     return state === 'closed'
   }
 
-  function become(next: 'new' | 'ready' | 'away'): void {
+  function become(next: 'new' | 'ready' | 'away', error?: unknown): void {
     if (isClosed() || state === next) return
     if (next === 'new') reservoir?.close()
     state = next
+    if (next !== 'new' && isAlone !== (next === 'away')) {
+      isAlone = !isAlone
+      if (isAlone) onDegraded({ error })
+      else onRecovered({})
+    }
     changed()
+  }
+
+  /** A connection says little: a Redis that answers may refuse to write. */
+  function failed(error: unknown): void {
+    const { name, message } = error as Error
+    if (name !== 'ReplyError' || !reservoir || isClosed()) return
+    if (FORGOTTEN.test(message) && !isAlone) {
+      become('new')
+      return
+    }
+    reservoir.close()
+    reservoir = undefined
+    become('away', error)
+    stopRetry = time.at(time.now() + RETRY, () => void connect())
   }
 
   async function request(reservoir: Reservoir): Promise<void> {
@@ -121,7 +148,7 @@ export function createSharedKey(options: SharedKeyOptions) {
     try {
       await reservoir.use(offer)
     } catch (error) {
-      if (FORGOTTEN.test((error as Error).message)) become('new')
+      failed(error)
       // The connection may need a moment to notice that it is broken.
       await time.until(time.now() + CHECK)
     }
@@ -146,7 +173,7 @@ export function createSharedKey(options: SharedKeyOptions) {
     if (isWatching) return
     isWatching = true
     for (; reservoir && state === 'ready' && units > 0; await time.until(time.now() + CHECK)) {
-      await reservoir.probe().catch(ignore)
+      await reservoir.probe().catch(failed)
     }
     isWatching = false
   }
@@ -159,7 +186,8 @@ type Reservoir = Awaited<ReturnType<typeof openReservoir>>
 
 async function openReservoir(
   { shared, key: secret, time, paused }: SharedKeyOptions,
-  become: (state: 'ready' | 'away') => void,
+  become: (state: 'ready' | 'away', error?: unknown) => void,
+  failed: (error: unknown) => void,
 ) {
   const { default: Bottleneck } = await import('bottleneck')
   const key = `animal-adoption-store:{${await hash(secret)}}`
@@ -168,15 +196,17 @@ async function openReservoir(
   const connection = new Bottleneck.IORedisConnection({ client, Redis: client })
   const limiter = new Bottleneck({ id: key, connection, reservoir: 0, timeout: FORGET })
   let pausedUntil = 0
-  let work = Promise.resolve()
-  limiter.on('error', ignore)
+  let work: Promise<unknown> = Promise.resolve()
+  let isOpen = true
+  const onFailure = (error: unknown) => isOpen && failed(error)
+  limiter.on('error', onFailure)
   limiter.on('message', (text: string) => {
     const { ms, ban } = JSON.parse(text) as { ms: number; ban?: Pause['ban'] }
     pausedUntil = time.now() + ms
     paused({ ban, retryAt: pausedUntil })
   })
   client.on('ready', () => limiter.ready().then(() => become('ready'), ignore))
-  client.on('close', () => become('away'))
+  client.on('close', () => isOpen && become('away', new Error('The connection to Redis was lost')))
 
   return {
     ready: () => limiter.ready(),
@@ -214,6 +244,7 @@ async function openReservoir(
     },
 
     close(): void {
+      isOpen = false
       void limiter.stop({ dropWaitingJobs: true }).catch(ignore)
       // The limiter's own `disconnect` unsubscribes on a connection that is already closed.
       void connection.disconnect(false)
@@ -222,7 +253,7 @@ async function openReservoir(
 
   /** Applies responses one after the other; without Redis, ignores them. */
   function inOrder(task: () => Promise<unknown>): void {
-    work = work.then(task).then(ignore, ignore)
+    work = work.then(task).then(ignore, onFailure)
   }
 
   async function pauseAll({ ban, retryAt }: Pause): Promise<void> {
@@ -238,6 +269,7 @@ const OWN_SETTINGS = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_TIMEOUT,
+  socketTimeout: CONNECT_TIMEOUT,
 }
 
 async function connectTo(shared: string | RedisConnection): Promise<Redis> {

@@ -69,6 +69,57 @@ test('shared - without Redis each process goes on alone, and comes back', {
   assert.equal(seen.length, 4)
 })
 
+for (const [what, refuse, relent] of [
+  ['has no memory left', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
+  ['was demoted', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+  ['lacks replicas', 'CONFIG SET min-replicas-to-write 1', 'CONFIG SET min-replicas-to-write 0'],
+] as const) {
+  test(`shared - beside a Redis that ${what}, a process goes on alone, and says so`, {
+    skip,
+  }, async t => {
+    const { start, time, seen, admin } = await createProcesses(t, 0)
+    const run = (line: string) => admin.call(...(line.split(' ') as [string]))
+    const events: string[] = []
+    const hooks: Partial<ClientOptions> = {
+      onDegraded: ({ error }) => events.push((error as Error).name),
+      onRecovered: () => events.push('recovered'),
+    }
+    // Connecting takes real time, in which virtual time may pass.
+    const recovered = async () => {
+      for (let n = 0; n < 600 && !events.includes('recovered'); n++) {
+        await time.run(time.sleep(1_000, {}))
+      }
+    }
+    await run(refuse)
+    const client = start(hooks)
+    await time.run(client.listPets())
+    assert.deepEqual(events, ['ReplyError'], 'while it starts')
+    await run(relent)
+    await recovered()
+    assert.deepEqual(events.splice(0), ['ReplyError', 'recovered'])
+    await time.run(client.listPets())
+
+    await run(refuse)
+    const begun = time.clock()
+    await time.run(client.listPets())
+    assert.ok(time.clock() - begun < 5_000)
+    assert.deepEqual(events, ['ReplyError'], 'later')
+    await run(relent)
+    await recovered()
+    assert.deepEqual(events, ['ReplyError', 'recovered'])
+    await time.run(client.listPets())
+    assert.equal(seen.length, 4)
+  })
+}
+
+test('shared - two forms of one address are one key', { skip }, async t => {
+  const { start, time, admin } = await createProcesses(t, 0)
+  for (const baseUrl of ['http://store.test/v1', 'HTTP://Store.test:80/v1//']) {
+    await time.run(start({ baseUrl }).listPets())
+  }
+  assert.equal((await admin.keys('b_*_settings')).length, 1)
+})
+
 test('shared - what an earlier process left behind locks nobody out', {
   skip,
 }, async t => {
@@ -139,7 +190,7 @@ async function createProcesses(t: TestContext, count: number, limits?: Limits) {
     return response
   }
   const clients: Client[] = []
-  const start = () => {
+  const start = (options: Partial<ClientOptions> = {}) => {
     const client = createClient({
       baseUrl: 'http://store.test/v1',
       apiKey: 'secret-key',
@@ -150,6 +201,7 @@ async function createProcesses(t: TestContext, count: number, limits?: Limits) {
       shared: {
         duplicate: options => watched(admin.duplicate(options)),
       },
+      ...options,
     })
     clients.push(client)
     return client
