@@ -136,7 +136,6 @@ export interface MeteredPets extends Pets {
 
 /**
  * `createStore` of the package for any platform.
- *
  * @param report the platform's default of `onListenerError`
  * @throws OptionError naming the invalid option and its value
  */

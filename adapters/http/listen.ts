@@ -175,8 +175,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       // Node's `close` would destroy connections with unsent responses.
       server.closeIdleConnections = () => {}
       // A client that does not read its response would keep the server open.
-      const patience = Math.min(2 * requestTimeout, LONGEST_TIMER)
-      const deadline = setTimeout(destroyAll, patience)
+      const timeLimit = Math.min(2 * requestTimeout, LONGEST_TIMER)
+      const deadline = setTimeout(destroyAll, timeLimit)
       server.close(() => {
         clearTimeout(grace)
         clearTimeout(deadline)

@@ -73,10 +73,7 @@ export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
   }
 }
 
-/**
- * Returns the characters that represent a text in base64 and base64url at any offset: the groups of
- * three bytes that contain nothing else.
- */
+/** The base64 and base64url characters of a text at any offset, without those it shares. */
 function inBase64(text: string): readonly string[] {
   const spellings = ['', ' ', '  '].map(before => {
     const encoded = btoa(before + text).replace(/(?<!=)=+$/, '')

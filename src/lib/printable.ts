@@ -1,7 +1,4 @@
-/**
- * Puts a text in one line that is safe for terminals and CI logs: escapes control and format
- * characters (some reverse text direction), lone surrogates and runner commands.
- */
+/** Escapes, in one line, everything that a terminal or a CI runner would obey or hide. */
 export function printable(text: string): string {
   return withoutCommands(text).replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, character => {
     const named = NAMED[character]

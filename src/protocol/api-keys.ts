@@ -29,8 +29,7 @@ export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
   )
 const API_KEY = {
   /**
-   * Names the key in events, logs and counters. Keys with the same id share one budget, so that a
-   * customer can rotate keys without a gap.
+   * Names the key in events and counters. Keys with one id share a budget, to rotate without a gap.
    */
   // In UTF-8, ids with different lone surrogates would become equal and share one budget.
   id: rule<string>(

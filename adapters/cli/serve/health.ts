@@ -114,8 +114,7 @@ export interface PagesOptions {
 }
 
 /**
- * Adds `GET /` with links, and for load balancers `/healthz` (alive) and `/readyz` (storage
- * answers).
+ * Adds `/` with links, and for load balancers `/healthz` (alive) and `/readyz` (storage answers).
  */
 export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
   const { health, draining, control } = options

@@ -4,10 +4,7 @@ import { unknownNames } from '../../verdict/log/exchange.js'
 import type { Redact } from '../../verdict/log/redact.js'
 import type { Kept } from './activity.js'
 
-/**
- * Hints at likely mistakes of the sender: ignored names, and a path close to an existing one. Also
- * names the rejection that shadow mode suppressed. Empty for most requests.
- */
+/** Names likely mistakes of the sender, and rejections that shadow mode suppressed. */
 export function hintsOf({ request, response }: Kept, redact: Redact): readonly string[] {
   const { operation, shadowed } = response.about ?? {}
   const { path, query, body } = request

@@ -140,7 +140,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
 /** The header by which a server tells a preflight from another OPTIONS. */
 export const PREFLIGHT = 'access-control-request-method'
 
-/** Whether an integer may have been rounded, or a character cut in half. */
+/** True if an integer may have been rounded, or a character cut in half. */
 function mayBeOdd(body: string): boolean {
   return mayRound(body) || /\\ud[89a-f]/i.test(body)
 }

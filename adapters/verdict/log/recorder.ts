@@ -143,8 +143,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
       }),
     /**
-     * Returns what happened since the last call: the number of requests, and the completed
-     * exchanges in order of their responses.
+     * Returns the number of requests and the completed exchanges, in order, since the last call.
      */
     take() {
       const arrived = log.last() - taken
