@@ -39,9 +39,15 @@ export function withoutNetwork({ connections: _, exchanges, ...journal }: Journa
   }
 }
 
-function withoutConnection({ requestHeaders, ...exchange }: Exchange) {
+function withoutConnection({ requestHeaders, headers, ...exchange }: Exchange) {
   const { connection: _, sequential: __, overlap: ___, ...rest } = exchange
-  return { ...rest, requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null) }
+  // Sent over HTTP, and by default not in process.
+  const own = Object.entries(headers).filter(([name]) => !/^(Access-Control-|Vary$)/.test(name))
+  return {
+    ...rest,
+    headers: own,
+    requestHeaders: OWN_HEADERS.map(name => requestHeaders[name] ?? null),
+  }
 }
 
 /** Headers that can change the response; clients add others, such as user-agent. */

@@ -136,7 +136,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
     ['name.unknown', true, '/v1/pets?page=REDACTED'],
   ])
   const xml = await readFile(junit, 'utf8')
-  assert.match(xml, /<testsuites tests="13" failures="1" skipped="1">/)
+  assert.match(xml, /<testsuites tests="18" failures="1" skipped="1">/)
   assert.match(
     xml,
     /name="deprecated\.called"><failure message="getPet, which is deprecated, was called">.*request 1: GET \/v1\/pets\/1/,
@@ -145,7 +145,7 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   assert.match(xml, /name="requests: the API was called"\/>/)
   const good = borrowedCommand(`${GET} await get('/pets')`)
   assert.equal((await exec(['--junit', junit], good)).code, 0)
-  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="13" failures="0" skipped="0">/)
+  assert.match(await readFile(junit, 'utf8'), /<testsuites tests="18" failures="0" skipped="0">/)
   assert.equal((await exec(['--junit', junit], borrowedCommand(''))).code, 0)
   assert.match(
     await readFile(junit, 'utf8'),
