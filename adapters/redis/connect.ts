@@ -28,7 +28,6 @@ const SILENCE = 5_000
 /** Between two attempts to connect, in ms. */
 const LONGEST_PAUSE = 1_000
 
-/** Connects to a server, and reconnects by itself. */
 export async function connect(access: Access): Promise<RedisConnection> {
   const { Redis } = await loadClient()
   const server = new Redis(settingsOf(access))

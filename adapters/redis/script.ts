@@ -36,7 +36,6 @@ export function readUsage(stored: string): Usage {
   return { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }
 }
 
-/** Stores a usage with the expiry that the script would set. */
 export function storeCommand(key: string, usage: Usage): Command {
   const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
   const value = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')

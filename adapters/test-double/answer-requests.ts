@@ -72,9 +72,7 @@ export function createRequests(
         change(-1)
       }
     },
-    /** Returns true while a request is handled that is not waiting for the clock. */
     isBusy: () => underWay > time.clock.delays(),
-    /** Ends the state: requests in flight proceed without delays. */
     end(): void {
       isOver = true
     },
@@ -161,7 +159,6 @@ function both(
   }
 }
 
-/** The earliest next attempt that a response allows. */
 function retryTime({ headers }: ApiResponse, now: number): number {
   const instant = retryInstant(headers['Retry-After'], now) ?? now
   return isClockTime.accepts(instant) ? instant : now

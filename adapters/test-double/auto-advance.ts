@@ -50,14 +50,12 @@ export async function runOn<T>(
   }
 }
 
-/** Lets everything else in the process happen. */
 export interface Turns {
   /**
    * @param keepsAlive lets a process that waits for nothing else go on
    * @param isQuiet returns true if nothing has happened since the call
    */
   pass(keepsAlive: boolean, isQuiet?: () => boolean): Promise<void>
-  /** Keeps the process alive until `pass` is over. */
   keepAlive(): void
 }
 

@@ -147,18 +147,15 @@ export const ASSERT_OPTIONS = {
  */
 export interface AssertPoliteOptions extends OptionsOf<typeof ASSERT_OPTIONS> {}
 
-/** A double with what worlds, recordings and explorations need. */
 export interface JudgedDouble extends TestDouble {
   readonly clock: ControlledClock
   readonly verdict: Verdict
   readonly events: EventLog
-  /** Returns true while a request is handled that is not waiting for the clock. */
   isBusy(): boolean
   tell(act: Act): void
   state(): ObservableState
   /** Resets, and freezes the clock at this instant, in ms since the Unix epoch. */
   restart(now: number): void
-  /** Waiting calls of `fetch` no longer keep the process alive. */
   unref(): void
 }
 

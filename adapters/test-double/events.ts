@@ -59,7 +59,6 @@ export interface Observed extends PetSnapshot {
   readonly faults: readonly ArmedFault[]
 }
 
-/** A request that a replay may have sent. */
 export interface ReplayableRequest extends ReadRequest {
   readonly replay?: {
     readonly planned: TakenFaults | undefined
@@ -68,7 +67,6 @@ export interface ReplayableRequest extends ReadRequest {
   }
 }
 
-/** The event log of a double, with the world that writes to it. */
 export interface Track {
   readonly events: EventLog
   readonly world: string | null
@@ -82,7 +80,6 @@ export function createEventLog() {
     activity: new Set<() => void>(),
     sent: 0,
     open: 0,
-    /** Number of acts, counted even without listeners. */
     acts: 0,
     worlds: 0,
   }

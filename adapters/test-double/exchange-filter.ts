@@ -29,7 +29,6 @@ const FILTER_OPTIONS = {
   /** Exclusive end. */
   until: INSTANT,
 } satisfies Declared
-/** Matches exchanges that satisfy every field. */
 export interface ExchangeFilter extends OptionsOf<typeof FILTER_OPTIONS> {}
 
 /** @throws OptionError */

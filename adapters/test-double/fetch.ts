@@ -72,7 +72,6 @@ export function createFetch(
     unref(): void {
       keep = promise => promise
     },
-    /** Also ends later calls, like a server that goes away. */
     close(): void {
       isClosed = true
       endHanging()

@@ -4,7 +4,6 @@ import type { HttpServer, ListenOptions } from '../http/listen.js'
 import type { EventLog } from './events.js'
 
 export interface ServedHandler extends Required<ApiHandler> {
-  /** Ends the delays of requests, as if their time had passed. */
   endDelays(): void
   readonly token?: string | undefined
 }

@@ -12,7 +12,6 @@ import type { ArmedFault } from './faults/fault.js'
 /** All but the keys of a double, as plain data for `toJson` and `parseJson`. */
 export interface Snapshot extends Readonly<z.infer<typeof snapshotSchema>> {}
 
-/** Frozen snapshots of this process. */
 const OWN = new WeakSet<object>()
 
 /** Freezes a snapshot of this process, which need not be checked when it comes back. */

@@ -50,7 +50,6 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
 
   return {
     get: () => state,
-    /** Begins a state with the initial keys. */
     reset(beginning: Beginning): void {
       replace(beginning, options.apiKeys)
       state.tell({ do: 'reset' })

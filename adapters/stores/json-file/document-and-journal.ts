@@ -23,12 +23,10 @@ export interface FileParts {
 export interface Files {
   /** @throws JsonFileError while nothing can be stored: a file or the lock is gone, or a create would not fit */
   refuseUnusable(): void
-  /** Resolves once the lines are durable. */
   append(lines: string): Promise<void>
   /** Compacts a journal larger than the document, or a share of it when idle. Never rejects. */
   compact(when: 'busy' | 'idle'): Promise<void>
   replace(index: PetIndex): Promise<void>
-  /** Compacts, if it can, and frees the files. */
   close(): Promise<void>
 }
 

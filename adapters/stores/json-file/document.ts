@@ -178,7 +178,6 @@ function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => stri
   yield before === ',\n' ? '\n]' : `${start}]`
 }
 
-/** An idempotency key as a line of the document or the journal. */
 export function keyToJson({
   scope,
   idempotencyKey,

@@ -16,7 +16,6 @@ export interface Journal {
   /** A restart would find all batches at the path. */
   isInPlace(): boolean
   undo(): Promise<void>
-  /** Removes the file for good, if it is ours. */
   remove(): Promise<void>
   close(): Promise<void>
 }

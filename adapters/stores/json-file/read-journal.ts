@@ -124,7 +124,6 @@ function isFollowed(end: Buffer): boolean {
   return end.includes(',"document":"', HEADER_LENGTH)
 }
 
-/** Undefined for anything but animals. */
 function parseLines(lines: Buffer): readonly Entry[] | undefined {
   const entries: Entry[] = []
   try {

@@ -30,9 +30,7 @@ export interface QueueLimits {
   /** From arrival until the item is in a batch; a later item never will be. */
   readonly timeoutMs: number
   readonly items: number
-  /** Returns the error of an item that waited too long. */
   readonly late: () => Error
-  /** Returns the error of an item when too many wait. */
   readonly full: () => Error
 }
 
@@ -48,7 +46,6 @@ export interface BatchMessage {
 
 const BATCHES = channel('animal-adoption-store.batch')
 
-/** An item of a batch in progress, to be settled once. */
 export interface Waiting<Item, Answer> {
   readonly item: Item
   readonly resolve: (answer: Answer) => void

@@ -94,7 +94,6 @@ export interface Replacement {
   readonly flags?: 'w' | 'wx'
   /** The mode of a new file. @default 0o666, less the umask */
   readonly mode?: number
-  /** Called once the temporary file exists. */
   readonly content: () => Awaitable<Iterable<string | Uint8Array>>
   /** If it rejects, the file stays as it is. */
   readonly beforeRename?: () => Promise<void>

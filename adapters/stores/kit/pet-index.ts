@@ -14,7 +14,6 @@ export interface PetIndex {
    */
   insert(pet: NewPet, id?: number): Pet
   findOnce(once: Once, now: number): InsertedOnce | undefined
-  /** Inserts a pet with its key, which must not be in use. */
   insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
   /** Records the pet of a key. Ignored if that pet is missing. */
   use(used: UsedKey): void
@@ -97,7 +96,6 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     return pets.toSorted((a, b) => a.id - b.id).map(pet => admit(pet.id, pet))
   }
 
-  /** Freezes a copy, and moves `nextId` past it. */
   function admit(id: number, given: NewPet): Pet {
     const { status } = given
     if (!(id >= nextId)) {

@@ -6,7 +6,6 @@ import { notify } from '../../listener-error.js'
 /** The content of a storage at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {
   readonly nextId: number
-  /** Number of pets. */
   readonly count: number
   /** By ascending id. Read once, and before the keys. */
   readonly pets: Parts<Pet>
@@ -49,7 +48,6 @@ export function isStream(content: PetSnapshot | PetStream): content is PetStream
   return Symbol.asyncIterator in content.pets
 }
 
-/** Reads a whole stream into memory. */
 export async function snapshotOf(
   stream: PetStream,
   { onProgress }: RestoreOptions = {},
@@ -67,5 +65,4 @@ async function* partsOf<T>(all: readonly T[]): Parts<T> {
   for (let start = 0; start < all.length; start += PART) yield all.slice(start, start + PART)
 }
 
-/** Number of pets or keys to read at a time. */
 export const PART = 500

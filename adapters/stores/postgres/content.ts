@@ -93,7 +93,6 @@ export function createContent(database: Database, schema: string, timeoutMs: num
   }
 }
 
-/** Yields the rows of a statement in parts, within a transaction. */
 async function* rowsOf<T>(run: Run, text: string, read: (row: Row) => T) {
   const cursor = `rows_${randomUUID().replaceAll('-', '')}`
   await run(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${text}`)

@@ -33,7 +33,6 @@ export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown }).code === '23505'
 }
 
-/** Explains a failure to open a storage in one line. */
 export function explain(error: unknown, address: string): PostgresError {
   const { code = '', message } = error as { code?: string; message: string }
   if (error instanceof PostgresError && !code) return error

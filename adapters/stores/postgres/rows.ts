@@ -4,7 +4,6 @@ import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'
 import type { Row } from './pool.js'
 
-/** A new pet as statement parameters. */
 export interface PetRow {
   /** A JSON string. */
   readonly name: string

@@ -18,7 +18,6 @@ import type { Statements } from './statements.js'
  */
 export interface PostgresStorage extends DurableStorage, Streamable {
   count(): Promise<number>
-  /** Current connections of the pool. */
   connections(): Connections
 }
 

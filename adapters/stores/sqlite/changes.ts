@@ -7,7 +7,6 @@ import { lockedFor } from './failures.js'
 
 export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
   readonly timeoutMs: number
-  /** Stores some changes, all or none, and returns an answer for each. */
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
 }
 

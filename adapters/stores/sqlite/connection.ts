@@ -104,7 +104,6 @@ function prepareFile(
     PRAGMA trusted_schema = OFF`)
 }
 
-/** Maximum memory for pages of the file. */
 const CACHE_KIB = 16_384
 /** The length in bytes to which a WAL is cut when it starts over. */
 const LONGEST_WAL = 64 * 1_048_576
@@ -197,7 +196,6 @@ function createConnection(
   }
 }
 
-/** Transactions: their parts are stored together, or not at all. */
 function transactionsOf(database: Database) {
   const begin = {
     reading: database.prepare('BEGIN'),
@@ -228,7 +226,6 @@ function transactionsOf(database: Database) {
   }
 }
 
-/** Repeats a task while another process holds the lock. */
 async function untilFree<T>(task: () => T, giveUp: () => boolean, first?: unknown): Promise<T> {
   if (first !== undefined && giveUp()) throw first
   for (let wait = first === undefined ? 0 : 1; ; wait = Math.min(wait + 1, LONGEST_WAIT)) {

@@ -12,7 +12,6 @@ export class SqliteError extends Error {
 }
 brand({ SqliteError })
 
-/** Explains an error of SQLite in one line with the fix. */
 export function explain(error: unknown, path: string): unknown {
   const code = resultCode(error)
   if (code === undefined) return error

@@ -5,7 +5,6 @@ import { fromRow, fromText, PET_COLUMNS, toText } from './rows.js'
 
 export type Keys = ReturnType<typeof createKeys>
 
-/** Idempotency keys. Every method is part of a transaction. */
 export function createKeys({ prepare, prepareInsert }: Connection) {
   const join = 'pet_keys JOIN pets ON pets.id = pet_id'
   const find = prepare(`SELECT fingerprint, ${PET_COLUMNS} FROM ${join}

@@ -208,7 +208,6 @@ export class ControlledClock extends CallableClock {
     return this.#waits.next()
   }
 
-  /** Advances to an instant, unless it has passed. */
   reach(instant: number): void {
     if (instant > this.read()) this.#move(instantOf('now', instant))
   }
@@ -218,7 +217,6 @@ export class ControlledClock extends CallableClock {
     this.#move(instant)
   }
 
-  /** Ends the delays, drops sleeps and timers, and takes over another state. */
   restore(state: ClockState): void {
     this.#waits.endDelays()
     this.#timer.stop()
@@ -316,7 +314,6 @@ export class ControlledClock extends CallableClock {
   }
 }
 
-/** Ends waits while the clock runs, by a timer of the process. */
 function createProcessTimer(onEnd: () => void) {
   let timer: ReturnType<typeof setTimeout> | undefined
   return {

@@ -38,7 +38,6 @@ export function createWaits(onChange: () => void) {
         delay.end()
       }
     },
-    /** Removes and returns the next wait that ends by then. */
     takeUntil: (instant: number): Wait | undefined =>
       waits[0] && waits[0].until <= instant ? waits.shift() : undefined,
     next: () => waits[0]?.until,

@@ -98,7 +98,6 @@ interface Call extends Command {
   readonly id: string
 }
 
-/** Returns a value to send as JSON, a text, or nothing. */
 type Run = (call: Call) => Awaitable<unknown>
 
 const COMMANDS = new Map<string, Readonly<Record<string, Run>>>([
@@ -224,7 +223,6 @@ function disposeWorld({ worlds, id }: Call): void {
   if (!worlds?.dispose(id)) throw notFound(`Unknown world '${id}'.`)
 }
 
-/** Rules for names whose values are checked where they are used. */
 function named<const N extends string>(...names: readonly N[]) {
   const rules = names.map(name => [name, ANYTHING])
   return Object.fromEntries(rules) as Record<N, typeof ANYTHING>

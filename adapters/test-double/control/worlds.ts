@@ -7,7 +7,6 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import { createDouble, type JudgedDouble } from '../double.js'
 import type { TestDoubleOptions } from '../double-options.js'
 
-/** The address of a world, with the keys that are valid only there. */
 export interface World {
   readonly id: string
   readonly baseUrl: string

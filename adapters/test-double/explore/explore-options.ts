@@ -21,7 +21,6 @@ import type { Snapshot } from '../snapshot.js'
 import type { Ended } from './run.js'
 import type { Progress } from './search.js'
 
-/** The default faults of a network and this service. */
 export const FAULTS = [
   'reset',
   'truncate',

@@ -8,7 +8,6 @@ export interface Shown {
   /** `createPet#2` */
   readonly point: string
   readonly operation: Operation | undefined
-  /** The id of its key. */
   readonly keyId: string | undefined
   /** Undefined if another fault replaced the response, or if it came too late. */
   readonly answer: { readonly status: number; readonly length: number } | undefined

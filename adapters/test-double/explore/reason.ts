@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../verdict/log/recorder.js'
 import type { Report } from '../../verdict/report.js'
 import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'
-import type { Sent } from './watch.js'
+import type { Sent } from './watch-requests.js'
 
 export function errorReason(error: unknown): string {
   return `the work failed: ${describe(error)}`

@@ -20,7 +20,7 @@ import type { Outcome } from './search.js'
 import { traceWaits } from './trace.js'
 import { catchRejections } from './unhandled-rejections.js'
 import { createQuickTurns, EndlessError, untilIdle } from './virtual-time.js'
-import { watchRequests } from './watch.js'
+import { watchRequests } from './watch-requests.js'
 
 /** Arguments of the work: a double in virtual time. */
 export interface Tools {

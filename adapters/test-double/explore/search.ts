@@ -6,7 +6,6 @@ import { type Schedule, scheduleText, stepOf } from './schedule.js'
 
 export interface Outcome<Failure> {
   readonly requests: readonly Shown[]
-  /** Every request of its schedule has arrived. */
   readonly isReached: boolean
   readonly failure?: Failure | undefined
   /** A doubt about a run that passed, such as `listPets#1 was cut off`. */
@@ -75,7 +74,6 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   return {
     runs,
     pruned,
-    /** Every schedule has run or was left out for a reason. */
     exhausted: !isCut && unreached.length === 0,
     failures: failures.toSorted(inOrder).map(({ schedule, failure }) => ({ schedule, failure })),
     /** The first passed run for each note about an unnoticed fault. */

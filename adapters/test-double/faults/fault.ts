@@ -38,7 +38,6 @@ const TIME = optional<Instant | Duration>({
   accepts: () => true,
 })
 
-/** The requests that a fault applies to: they match every field. */
 export const SCOPE_OPTIONS = {
   /** @default every operation */
   operation: optional(isOneOf(OPERATIONS)),
@@ -92,7 +91,6 @@ export interface Armed {
   /** Armed by the test, restored from a snapshot, or a fault of the options. */
   readonly source: 'test' | 'restored' | Fault
   readonly at: number
-  /** A snapshot holds the fault as well. */
   isKept: boolean
   left: number | 'always'
   waiting: number

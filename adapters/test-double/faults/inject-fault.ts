@@ -39,7 +39,6 @@ interface Circumstances {
   readonly now: Clock
   readonly delay: (wait: DelayFault) => Promise<void>
   readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
-  /** Clock of a trickling body: the double's, or real time. */
   readonly clockOf: (real: boolean | undefined) => Clock
   readonly note: (fault: FaultKind) => void
   readonly isKnown: boolean

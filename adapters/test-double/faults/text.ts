@@ -55,7 +55,6 @@ export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUES
 
 type Scope = readonly (keyof FaultScope)[]
 
-/** Scope fields of explored faults. */
 const ANY_REQUEST: Scope = ['operation', 'keyId']
 
 const SCOPE = Object.keys(SCOPE_OPTIONS)

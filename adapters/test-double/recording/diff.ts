@@ -63,7 +63,6 @@ function nameOf(step: Step): string {
   return 'id' in step ? `${step.do} ${step.id}` : ''
 }
 
-/** A fault has changed the response, or will. */
 function hasFault(step: Step | undefined): boolean {
   if (step?.do === 'answer') return step.fault !== undefined
   return step?.do === 'run' || (step?.do === 'send' && step.planned !== undefined)

@@ -26,7 +26,6 @@ export interface JudgeReport extends Report {
 }
 
 export interface Observed {
-  /** The body of the request, as far as it is known. */
   sent(body: Uint8Array): void
   /** The response has begun; its headers have names in lower case. */
   answered(status: number, headers: Readonly<Record<string, string>>): void
@@ -121,7 +120,6 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     }
   }
 
-  /** Passes completed exchanges to the verdict, as the client saw them. */
   function judge(): void {
     const { arrived, ended } = recorder.take()
     recording.arrive(arrived)

@@ -1,7 +1,6 @@
 import { resultText } from '../report.js'
 import type { JudgeReport } from './observer.js'
 
-/** Requests for which the service gave no response. */
 export interface ServiceFailures {
   readonly service: string
   readonly count: number
@@ -21,7 +20,6 @@ export function judgeText(
   )
 }
 
-/** The reason why nothing was checked, in one line. */
 export function undecidedText({ requestCount }: JudgeReport): string {
   if (requestCount === 0)
     return 'Verdict: no request was for the base URL of the service, so nothing was checked.'

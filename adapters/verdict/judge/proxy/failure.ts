@@ -1,7 +1,6 @@
 import type { ApiResponse } from '../../../../src/protocol/api-request.js'
 import { toAnswer } from '../../../http/extra-pages.js'
 
-/** A failure of the service, with the response that the client gets instead. */
 export interface UpstreamFailure {
   readonly status: 502 | 504
   readonly code: 'bad_gateway' | 'gateway_timeout'

@@ -19,7 +19,6 @@ import { decoderFor } from './decode.js'
 import { errorAnswer, failureOf, timedOut, type UpstreamFailure } from './failure.js'
 import { pairsOf, withHost, withoutHopByHop } from './headers.js'
 
-/** A connection of the client, and its connection to the service. */
 export interface Link extends ConnectionSpan {
   readonly agent: Agent
   /** The end of the latest exchange: pipelined requests are sent one after the other. */
@@ -110,7 +109,6 @@ export async function forward(forwarding: Forwarding): Promise<void> {
   }
 }
 
-/** Delivers the received bytes, then ends the connection. */
 function endEarly(response: ServerResponse): void {
   if (response.socket) response.socket.destroySoon()
   else response.destroy()

@@ -36,7 +36,6 @@ const OF_MESSAGE: readonly string[] = [
   'authorization',
 ]
 
-/** Replaces the value of `Host` in place. */
 export function withHost(raw: RawHeaders, host: string): string[] {
   return raw.map((text, at) => (at % 2 === 1 && /^host$/i.test(raw[at - 1] ?? '') ? host : text))
 }

@@ -77,7 +77,6 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
       first: failures[0],
       isUntrusted: failures.some(({ isUntrusted }) => isUntrusted),
     }),
-    /** Cuts off everything in progress. */
     async close(): Promise<void> {
       const cut = [...exchanges]
       for (const [response] of cut) response.req.socket.destroy()

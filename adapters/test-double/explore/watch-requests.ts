@@ -4,7 +4,6 @@ import type { TakenFaults } from '../faults/faults.js'
 import type { Shown } from './faults-at.js'
 import { createPoints, type Schedule } from './schedule.js'
 
-/** A request of a run with its progress. */
 export interface Sent extends Shown {
   answer: Shown['answer']
   isHanging: boolean
@@ -59,7 +58,6 @@ export function watchRequests(schedule: Schedule, most: number) {
     missing: (): readonly string[] => [...faults.keys()],
     /** Requests whose fault had no effect: a 401 comes before a status. */
     unaffected: (): readonly Sent[] => [...unaffected],
-    /** Later requests do not belong to the run. */
     end() {
       hasEnded = true
     },
