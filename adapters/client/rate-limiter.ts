@@ -11,7 +11,7 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>
 /**
  * Decides how long the client waits, and why. The first reason that applies counts:
  * 1. a ban, a 429 or a limit exhausted elsewhere: `Retry-After` or the reset
- * (`rate-limit-headers.ts`), plus jitter (`backoff.ts`)
+ *    (`rate-limit-headers.ts`), plus jitter (`backoff.ts`)
  * 2. with `shared`, no free unit of the key in Redis (`shared-through-redis.ts`)
  * 3. without it, the pace: an exhausted window, or the turn of others on the key (`pace.ts`)
  * Calls queue for all three in `throttle.ts`. A request that failed without a 429 also waits for

@@ -162,12 +162,12 @@ export interface JudgedDouble extends TestDouble {
 /**
  * Composes a double from its parts. A request passes them in this order:
  * 1. `fetch.ts` in process, `servers.ts` on a socket, behind the control tree of
- * `create-test-double.ts`
+ *    `create-test-double.ts`
  * 2. `state.ts`: the state at its arrival, which answers it even if a reset begins another one
  * 3. `answer-requests.ts`: enters it in the journal, takes its faults, and waits for its delay
  * 4. `faults/inject-fault.ts`: the answer of the store, as the faults leave it
  * 5. the journal and, once asked for a report, the verdict; the event log (`events.ts`), for
- * recordings
+ *    recordings
  *
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
