@@ -27,7 +27,6 @@ export interface AttemptOptions extends Pick<ClientOptions, 'fetch'> {
 /**
  * Sends a request once. Redirects are not followed: they would take the animal, or the key, to
  * another server.
- *
  * @throws ConnectionError without a complete response in time, ContractError for a redirect or a
  * response that is too large, or the reason of the signal
  */

@@ -65,7 +65,6 @@ export interface Client extends Pets {
   getPet(id: Int64, options?: CallOptions): Promise<Pet>
   /**
    * Iterates over all animals, or all with a status, page by page.
-   *
    * @throws ContractError after the first hundred if there are more and the server has no
    * pagination
    */
@@ -79,7 +78,6 @@ export interface Client extends Pets {
   snapshot(): ClientSnapshot
   /**
    * Resends the creates of a snapshot with their keys, so that none is stored twice.
-   *
    * @returns the animal or the error of each, in the order of the snapshot
    */
   restore(snapshot: ClientSnapshot): Promise<readonly PromiseSettledResult<Pet>[]>
@@ -92,9 +90,7 @@ export interface Client extends Pets {
  * Creates a client that stays within the limits of its key, even when others use the same key: it
  * stops before they are exhausted, leaves others their share, waits as long as the server asks, and
  * sends nothing while the key is banned. Create one client per key and share it.
- *
  * @throws OptionError
- *
  * @example
  * import { createClient } from 'animal-adoption-store/client'
  *

@@ -40,7 +40,6 @@ const PET: Readonly<Record<string, Field>> = {
 
 /**
  * Validates before sending, because an unsafe integer would become a different number.
- *
  * @throws ApiError `invalid_request`
  */
 export function checkNewPet(input: NewPet): NewPet {

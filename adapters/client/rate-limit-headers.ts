@@ -37,7 +37,6 @@ function readCount(text: string | null): number | undefined {
  * Returns the ms until the limit resets, at most a day and a minute. The `Date` of the same
  * response makes it independent of the local clock. Where `Date` is hidden, the local clock counts
  * only if it agrees with a window of a minute, because it may be wrong by any amount.
- *
  * @param now local time, in ms since the epoch
  */
 export function untilReset({ reset }: RateLimit, sentAt: number | undefined, now: number): number {

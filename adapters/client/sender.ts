@@ -14,7 +14,6 @@ interface Api {
   send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer>
   /**
    * Returns the error of a 408, 429 or 5xx.
-   *
    * @param now in ms since the epoch
    * @param retryAt when the server allows a retry, in ms since the epoch
    */
@@ -34,7 +33,6 @@ type Outcome = { readonly answer: Answer } | { readonly failure: Failure }
 
 /**
  * Sends requests in turn and retries them, within the limits of their key.
- *
  * @param key identifies the limit for processes that share it
  */
 export function createSender(options: ClientSettings, key: string, api: Api) {
@@ -69,7 +67,6 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
    * Sends a request when its turn comes, until it succeeds or fails for good. A 429 has no effect,
    * so every request is retried after it; after other failures, only one that may be repeated. A
    * waiting request holds no slot.
-   *
    * @throws RateLimitError, ApiKeyBannedError, QueueFullError, ClosedError, the reason of the
    * signal, or the last error of the request
    */

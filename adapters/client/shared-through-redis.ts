@@ -73,7 +73,6 @@ export function createSharedKey(options: SharedKeyOptions) {
     },
     /**
      * Returns a unit for the next request, if there is one already.
-     *
      * @param wanted most units to be requested or in use
      */
     take(wanted: number): Unit | undefined {

@@ -28,7 +28,6 @@ export function createThrottle(
   return {
     /**
      * Runs the job when its turn comes, retries first. The turn ends with the job.
-     *
      * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError,
      * the reason of the signal, or what the job throws
      */

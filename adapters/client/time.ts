@@ -45,7 +45,6 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
     },
     /**
      * Runs work within a time limit. The signal it receives aborts when it fails or is cut short.
-     *
      * @param timedOut returns the error after `ms`
      */
     within<T>(

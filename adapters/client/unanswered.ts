@@ -12,7 +12,6 @@ export interface ClientSnapshot {
 
 /**
  * Keeps creates by their idempotency keys until they have ended.
- *
  * @param random from 0 up to 1; without it, no mock or seed of `Math.random` decides the keys
  */
 export function createUnanswered(random: (() => number) | undefined, now: () => number) {

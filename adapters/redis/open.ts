@@ -57,9 +57,7 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
 /**
  * Counts usage in Redis or Valkey, for any number of processes. The first call connects. While the
  * server cannot be used, a store counts by itself, and the connection is retried in the background.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { memoryStorage } from 'animal-adoption-store/memory'

@@ -9,9 +9,7 @@ import type { TestDoubleOptions } from './double-options.js'
 
 /**
  * Creates a store in memory, on a clock that is frozen unless an option says otherwise.
- *
  * @throws OptionError naming the invalid option and its value
- *
  * @example
  * import { createTestDouble } from 'animal-adoption-store/test-double'
  *

@@ -59,7 +59,6 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   /**
    * Runs code that sleeps on the clock: whenever nothing else can happen, the clock advances to the
    * end of the next sleep, timer or delay.
-   *
    * @returns what `work` returns
    */
   run<T>(work: () => Awaitable<T>): Promise<T>
@@ -77,7 +76,6 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   snapshot(name?: string): Promise<Snapshot>
   /**
    * Restores a snapshot as a whole or, when it throws, not at all. The keys stay as they are.
-   *
    * @throws ApiError `invalid_request`, OptionError
    */
   restore(snapshot: Snapshot | string): Promise<void>
@@ -87,7 +85,6 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
   /**
    * Exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
-   *
    * @throws OptionError
    */
   har(filter?: ExchangeFilter): Har
@@ -97,20 +94,17 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   clearRequests(): void
   /**
    * Records every change from now on, in its worlds too, for a file that can be replayed.
-   *
    * @throws Error while a request is in flight, and once there are worlds
    */
   record(): Promise<StepRecording>
   /**
    * Findings about the client since the last reset or `clearRequests`; since the start: in all
    * worlds, and before resets as well.
-   *
    * @default { since: 'reset' }
    */
   report(options?: ReportOptions): Report
   /**
    * Fails a test whose client was not polite.
-   *
    * @throws VerdictError when the report is not ok, or when nothing was sent
    */
   assertPolite(options?: AssertPoliteOptions): void
@@ -168,7 +162,6 @@ export interface JudgedDouble extends TestDouble {
  * 4. `faults/inject-fault.ts`: the answer of the store, as the faults leave it
  * 5. the journal and, once asked for a report, the verdict; the event log (`events.ts`), for
  *    recordings
- *
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
  * @param watch sees every request

@@ -14,7 +14,6 @@ type FetchInput = Parameters<typeof fetch>[0]
 /**
  * Creates a stand-in for the global `fetch` below one base URL, without a socket: it behaves like
  * undici's on one.
- *
  * @param isWaiting returns true while a request of the double is delayed
  * @param hasStacks captures the stack of each call
  */

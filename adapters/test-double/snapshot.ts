@@ -29,7 +29,6 @@ function freeze<T>(value: T): T {
 
 /**
  * Checks a snapshot from an untrusted source.
- *
  * @throws ApiError `invalid_request` naming the field
  */
 export function checkSnapshot(value: Snapshot): Snapshot {

@@ -78,7 +78,6 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
 /**
  * All mutable state of a double but its clock, created and replaced as a whole: a reset misses
  * nothing because it keeps nothing, and a request in flight ends in the state it began in.
- *
  * @param record feeds the verdict
  */
 export function createState(
@@ -137,7 +136,6 @@ export function createState(
     /**
      * Closes its part of the report since the start. Requests in flight are still added, and wait
      * for no more delays.
-     *
      * @param at freezes their time
      */
     end(at?: number): void {

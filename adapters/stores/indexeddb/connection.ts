@@ -7,7 +7,6 @@ export interface Connection {
   /**
    * Runs a task in a transaction, in turn with other pages and workers: all of its changes are
    * stored, or none. The task may wait only for its own requests.
-   *
    * @param ms replaces the time limit of the connection
    */
   run<T>(
@@ -46,7 +45,6 @@ const LOCKED =
 /**
  * Opens a database at the first call, and creates it if it is missing. If the browser closes it,
  * the next call opens it again, and rejects if it was deleted meanwhile.
- *
  * @param timeoutMs limits the wait for opening, and then for the transaction
  */
 export function connect(name: string, timeoutMs: number): Connection {

@@ -26,9 +26,7 @@ export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
  * Stores pets in a database of the browser, for any number of pages and workers of one origin. The
  * first call opens it, and creates it if it is missing. While it cannot be used, calls reject with
  * an `IndexedDbError`: one line that names the fix.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { indexedDbStorage } from 'animal-adoption-store/indexeddb'
@@ -45,9 +43,7 @@ export function indexedDbStorage(name: string, options?: IndexedDbOptions): Inde
 /**
  * Counts usage in a database of the browser, so that a reload does not reset it; the animals may be
  * in the same one. The first call opens it. While it cannot be used, a store counts by itself.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { indexedDbRateLimitStore, indexedDbStorage } from 'animal-adoption-store/indexeddb'

@@ -23,7 +23,6 @@ export interface DocumentFile extends Adapter<PetIndex> {
   readonly length: number
   /**
    * Writes a document that has a journal.
-   *
    * @param begin makes an empty journal durable for the document with this id, before the rename
    */
   writeWithJournal(index: PetIndex, begin: (id: string) => Promise<void>): Promise<void>
@@ -125,7 +124,6 @@ const CHANGED =
 
 /**
  * Yields a document with its checksum, in pieces, so that other tasks get a turn.
- *
  * @param end receives the checksum of all bytes
  */
 function* sealed(

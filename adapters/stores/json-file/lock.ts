@@ -15,7 +15,6 @@ export interface Lock {
 /**
  * Locks by a folder that contains one folder, named after its owner. The lock appears by a rename,
  * and goes to whoever removes the folder of a dead owner, so exactly one process gets it.
- *
  * @throws JsonFileError naming the process that holds the lock
  */
 export async function takeLock(disk: Disk, path: string): Promise<Lock> {

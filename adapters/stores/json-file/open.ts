@@ -58,9 +58,7 @@ export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
  * journal has outgrown the document, and on `close`. Reads are answered from memory. The first call
  * opens the file, and creates a missing one; calls reject with a `JsonFileError` while another
  * process uses it, or if it is not such a document.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { jsonFileStorage } from 'animal-adoption-store/json-file'
@@ -97,7 +95,6 @@ export interface JsonFileContent {
 
 /**
  * Reads a document and its journal, and changes neither. It holds the lock meanwhile.
- *
  * @throws JsonFileError when another process uses the file, or it cannot be read
  */
 export async function readJsonFile(path: string, disk = NODE_DISK): Promise<JsonFileContent> {
@@ -123,7 +120,6 @@ async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFi
 
 /**
  * Takes the lock of a file for the result of `use`.
- *
  * @param use receives its real path; if it throws, the lock is released
  * @throws JsonFileError
  */

@@ -13,10 +13,9 @@ export interface ParsedDocument extends PetSnapshot {
 }
 
 /**
- * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next save would lose
- * them, and so is a name that an object has twice with different values.
- *
- * @param isIntact whether it is as we wrote it, with no name twice, which is read faster
+ * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
+ * save would lose them, and so is a duplicate name with different values in one object.
+ * @param isIntact true for a document of ours, which has no name twice and is read faster
  * @param partSize in bytes: a document of ours is read in parts, as no string is longer than 512 MiB
  * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */

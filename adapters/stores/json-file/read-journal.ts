@@ -20,7 +20,6 @@ export interface Left {
 /**
  * Adds the animals of a journal to its document, unless the document has them already, as after a
  * crash at the end of a compaction.
- *
  * @throws JsonFileError for a journal that is damaged, or was not written for this document
  */
 export async function readJournal(

@@ -10,7 +10,6 @@ type Refuse = (reason: string, options?: ErrorOptions) => Error
 
 /**
  * Resolves a path that may not exist yet, so that all names of a file share its neighbors.
- *
  * @throws the error of `refuse` when there can be no such file
  */
 export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse): Promise<string> {
@@ -31,7 +30,6 @@ export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse):
 
 /**
  * Resolves a file that has a journal beside it.
- *
  * @param end of the journal's name
  * @throws the error of `refuse` when there can be no such file, or a link hides the journal
  */
@@ -102,7 +100,6 @@ export interface Replacement {
 /**
  * Replaces a file in one step, so that readers and a crash find the old content or the new one. The
  * new file is synced, and keeps the owner and mode; its name is durable after `syncFolder`.
- *
  * @returns the new file; a call that rejects has changed nothing
  */
 export async function replaceFile(

@@ -26,7 +26,6 @@ interface Groups<I> {
 /**
  * Wraps the `run` of a storage that cannot take one key twice in a batch: a repeated insert gets
  * the same answer, as a replay, or is inserted by a second call if the earlier key has expired.
- *
  * @param insert answers inserts of different keys, in order; it asks first which of them, if any,
  * somebody still waits for
  */

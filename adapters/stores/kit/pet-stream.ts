@@ -17,7 +17,6 @@ export type Parts<T> = AsyncIterable<readonly T[]>
 
 /**
  * Options of a restore that may take long.
- *
  * @example
  * import { sqliteStorage } from 'animal-adoption-store/sqlite'
  *

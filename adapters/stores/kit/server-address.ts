@@ -6,7 +6,6 @@ const PARTS =
 
 /**
  * Returns the URL of a server without user, password and parameters, for messages.
- *
  * @param schemes such as `redis:`
  * @throws OptionError without the URL in it: it may hold a password
  */

@@ -20,7 +20,6 @@ export type Test = (name: string, run: () => Promise<void>) => unknown
 
 /**
  * The contract of `PetStorage`, a test per rule. The ids in front of the names are permanent.
- *
  * @example
  * import { test } from 'node:test'
  * import { memoryStorage } from 'animal-adoption-store/memory'

@@ -1,7 +1,6 @@
 /**
  * Rejects if the promise takes longer than `ms`. Waits in steps, and a turn of the event loop
  * longer: a machine that stalls uses up one step, and an answer that has arrived is read first.
- *
  * @param late makes the reason
  */
 export async function inTime<T>(

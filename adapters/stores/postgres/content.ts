@@ -9,7 +9,6 @@ import { PET_COLUMNS } from './statements.js'
 
 /**
  * Reads and writes the whole content, in one long transaction per call.
- *
  * @param schema quoted
  */
 export function createContent(database: Database, schema: string, timeoutMs: number) {

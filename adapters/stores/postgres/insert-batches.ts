@@ -11,7 +11,6 @@ import type { Statements } from './statements.js'
 
 /**
  * Inserts that wait together share a statement and its commit.
- *
  * @param writer a UUID unique to this storage
  */
 export function createInserts(

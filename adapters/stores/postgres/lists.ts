@@ -8,7 +8,6 @@ import type { Statements } from './statements.js'
  * Reads several lists. Lists with one status and one `after` share a statement, as the longest
  * contains the others: a statement costs the server and this process more than the rows of a page
  * do.
- *
  * @returns the page of each filter, in order; equal lists are the same array
  */
 export async function readLists(

@@ -76,9 +76,7 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
  * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
  * The first call connects, and creates or migrates the schema. While the database cannot be used,
  * calls reject with a `PostgresError`: one line that names the fix.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { postgresStorage } from 'animal-adoption-store/postgres'
@@ -190,7 +188,6 @@ async function configure(
 
 /**
  * Resolves to true if the connection is direct, so that prepared statements persist.
- *
  * @throws PostgresError when the database is unsuitable
  */
 function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {

@@ -111,7 +111,6 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
 
 /**
  * Lends a connection. After a failure it is dropped, which rolls back even if it hangs.
- *
  * @param before limits the wait for it, which the pool of a host may not do
  */
 export async function withClient<T>(

@@ -52,7 +52,6 @@ const ADVISORY_LOCK = 20_301_205n
 
 /**
  * Creates or upgrades the schema. Needs no `CREATE` privilege if it is up to date.
- *
  * @param schema quoted
  * @throws PostgresError when it has a newer version
  */

@@ -12,7 +12,6 @@ export interface Connection {
   prepare(sql: string): Statement
   /**
    * Prepares the insert of one row.
-   *
    * @returns a function that returns its rowid, and throws if a trigger ignores it
    */
   prepareInsert(sql: string): (...values: readonly Value[]) => number
@@ -29,7 +28,6 @@ export interface Connection {
   writing<T>(part: () => T): T
   /**
    * Runs a long part, which needs its own connection.
-   *
    * @param mayBegin throws if the wait for the lock is to end
    */
   during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
@@ -52,7 +50,6 @@ export interface ConnectionOptions {
 
 /**
  * Opens a file for the result of `use`.
- *
  * @param use may be called again while another process holds the lock; if it throws, the file is
  * closed
  * @throws SqliteError in one line, for a file that cannot be used

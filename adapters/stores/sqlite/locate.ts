@@ -14,7 +14,6 @@ import { SqliteError } from './failures.js'
 /**
  * Resolves a path, so that all names of a database share one WAL. The file is never opened here:
  * closing it would free the locks that SQLite holds in this process (fcntl(2), record locks).
- *
  * @throws SqliteError when SQLite could not use it, or would lose something
  */
 export async function locate(path: string): Promise<string> {
@@ -38,7 +37,6 @@ export async function locate(path: string): Promise<string> {
 export interface Watch {
   /**
    * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
-   *
    * @param now checks even if that was done a moment ago
    * @returns true if it checked
    * @throws SqliteError once a file was moved, replaced or cut

@@ -30,9 +30,7 @@ export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
  * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
  * open it do not depend on the number of pets. The first call opens it, and creates a missing file.
  * While it cannot be used, calls reject with a `SqliteError`: one line that names the fix.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { sqliteStorage } from 'animal-adoption-store/sqlite'

@@ -54,9 +54,7 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
  * survive a restart; a power cut may lose the last ones. In the file of the animals, each commit of
  * counts is synced, too. The first call opens it. While it cannot be used, a store counts by
  * itself.
- *
  * @throws OptionError
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { memoryStorage } from 'animal-adoption-store/memory'

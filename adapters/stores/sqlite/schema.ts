@@ -55,7 +55,6 @@ const TABLES = `CREATE TABLE pets (
 
 /**
  * Creates missing tables.
- *
  * @param create creates them in an empty database, instead of refusing it
  * @param writing runs a task in a transaction that holds the lock
  * @throws SqliteError for a file of another program or of a newer version, and changes nothing

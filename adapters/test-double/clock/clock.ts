@@ -116,7 +116,6 @@ export class ControlledClock extends CallableClock {
   /**
    * Advances by a duration: `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers due by
    * then end in the order of their time.
-   *
    * @throws OptionError
    */
   readonly advance = (duration: Duration): void => {
@@ -142,7 +141,6 @@ export class ControlledClock extends CallableClock {
   /**
    * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
    * reset drops the wait.
-   *
    * @throws the signal's reason
    */
   readonly sleep = (

@@ -8,7 +8,6 @@ export interface Wait {
 
 /**
  * Waits by their ends; equal ends in the order in which they began.
- *
  * @param onChange called when a wait is cancelled, or `hasRef` may have changed
  */
 export function createWaits(onChange: () => void) {

@@ -36,7 +36,6 @@ const MOST = 1_000
 
 /**
  * Doubles that share only a port.
- *
  * @param above receives what happens in all worlds
  */
 export function createWorlds(

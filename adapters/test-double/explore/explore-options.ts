@@ -50,7 +50,6 @@ export const EXPLORE_OPTIONS = {
   snapshot: optional(typed<Snapshot>(isObject)),
   /**
    * Called after each run; the run fails when it throws, rejects or returns false.
-   *
    * @default the work has resolved, and the report is ok
    */
   invariant: optional(typed<(run: Ended) => Awaitable<unknown>>(isFunction)),

@@ -33,9 +33,7 @@ export interface ScheduleRun extends Omit<RunFailure, 'reason'> {
 /**
  * Runs the work again and again with other faults at other requests, until every schedule with at
  * most `depth` faults has run, each on a new double and in virtual time.
- *
  * @throws OptionError
- *
  * @example
  * import { explore } from 'animal-adoption-store/test-double'
  *
@@ -63,9 +61,7 @@ export async function explore(work: Work, options: ExploreOptions = {}): Promise
 /**
  * Runs the work once, with the faults of a schedule such as `createPet#1=reset getPet#2=delay:31s`.
  * The options of the search have no effect.
- *
  * @throws OptionError, also for a request that never comes
- *
  * @example
  * import { runSchedule } from 'animal-adoption-store/test-double'
  *

@@ -15,7 +15,6 @@ export interface Shown {
 
 /**
  * Selects the faults worth a run at a request.
- *
  * @returns the faults with different effects on the client or the store, each with its
  * indistinguishable twins, and the number of faults left out as equal to another or to none
  */

@@ -2,7 +2,6 @@ import type { TestDouble } from '../double.js'
 
 /**
  * Tracks the callers of `fetch` and `sleep` that are still waiting.
- *
  * @returns lists the callers, oldest first, such as `fetch at client.js:12`
  */
 export function traceWaits(double: TestDouble): () => readonly string[] {

@@ -143,7 +143,6 @@ function hasHeaders(
 
 /**
  * Returns the window of a fault in ms since the Unix epoch.
- *
  * @param armedAt start of the durations
  * @throws OptionError
  */

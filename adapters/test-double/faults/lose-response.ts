@@ -7,7 +7,6 @@ export type LostBy = 'reset' | 'hang' | 'truncate'
 export interface LosableAnswer extends ApiResponse {
   /**
    * Returns what a call in process gets instead.
-   *
    * @param hang never resolves
    * @throws TypeError as Node's `fetch` does
    */

@@ -8,7 +8,6 @@ import { checkFault as checkFields, type Fault, type FaultScope, SCOPE_OPTIONS }
  * Reads the text form of a fault: its kind, its argument after a colon, `-after` for a status once
  * the operation has run, and any other fields as JSON.
  * `reset` · `delay:31s` · `status:503` · `status:503-after` · `status:503{"retryAfter":2}`
- *
  * @param name source of the text, for messages
  * @param scope allowed scope fields
  * @throws OptionError

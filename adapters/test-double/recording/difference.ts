@@ -3,7 +3,6 @@ import { toJson } from '../../../src/lib/json.js'
 /**
  * Describes the first difference of two recorded values in one line, such as `status 503 instead of
  * 201`; undefined if they are equal.
- *
  * @param name of the values, for the text
  */
 export function firstDifference(was: unknown, is: unknown, name = 'value'): string | undefined {

@@ -125,7 +125,6 @@ brand({ RecordingError })
 
 /**
  * Reads and checks a recording.
- *
  * @param name of the file in messages
  * @throws RecordingError
  */

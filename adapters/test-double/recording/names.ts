@@ -23,7 +23,6 @@ export type KeyNames = ReturnType<typeof createKeyNames>
 
 /**
  * Names API keys, which no file may hold.
- *
  * @param tokens secrets without names
  */
 export function createKeyNames(tokens: readonly string[] = []) {

@@ -22,7 +22,6 @@ export interface OpenRecording {
   readonly steps: readonly Step[]
   /**
    * Replays the steps on a new double, whose clock stands still at the time of the last one.
-   *
    * @throws OptionError for options of the recording that no double accepts
    */
   replay(options?: Pick<ReplayOptions, 'until'>): Promise<ReplayedRecording>
@@ -36,9 +35,7 @@ export interface ReplayedRecording {
 
 /**
  * Reads the text that `Recording.json` returned.
- *
  * @throws RecordingError, in one line, for anything else
- *
  * @example
  * import { createTestDouble, openRecording } from 'animal-adoption-store/test-double'
  *
@@ -98,7 +95,6 @@ export interface ReplayOptions {
 /**
  * Replays steps on a double that was created for this recording. Requests proceed in the order in
  * which they were recorded, however they are sent.
- *
  * @returns the first difference, at which it stops; undefined if every step came out as recorded
  */
 export async function takeSteps(

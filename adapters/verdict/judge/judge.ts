@@ -17,7 +17,6 @@ export interface Judge {
   report(): JudgeReport
   /**
    * Fails a test whose client was not polite.
-   *
    * @throws VerdictError when the report is not ok, or when the service decided on no request
    */
   assertPolite(options?: AssertPoliteOptions): void
@@ -40,9 +39,7 @@ export interface AssertPoliteOptions {
 
 /**
  * Judges a client of any server of this API by the rules of the test double.
- *
  * @throws OptionError naming the invalid option and its value
- *
  * @example
  * import { judge } from 'animal-adoption-store/judge'
  *

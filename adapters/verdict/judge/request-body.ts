@@ -19,7 +19,6 @@ export function readOutgoing(...given: FetchArguments) {
       signal: signal ?? undefined,
       /**
        * Passes on the body, or its first MiB.
-       *
        * @returns the arguments for `fetch`
        */
       observe: (sent: (body: Uint8Array) => void) => observeRequest(given, request, sent),

@@ -66,7 +66,6 @@ function withOrigin(response: Response, { url, redirected, type }: Response): Re
 
 /**
  * Follows a body of JSON, up to a length, and drops it at the end.
- *
  * @param decode returns the text of its bytes; undefined for an unreadable encoding
  */
 export function watchBody(
