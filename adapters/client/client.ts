@@ -81,7 +81,7 @@ export interface Client extends Pets {
    * @returns the animal or the error of each, in the order of the snapshot
    */
   restore(snapshot: ClientSnapshot): Promise<readonly PromiseSettledResult<Pet>[]>
-  /** Rejects waiting and new calls with a ClosedError, and ends once no request is in flight. */
+  /** Rejects waiting and new calls with a ClosedError; resolves once no request is in flight. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

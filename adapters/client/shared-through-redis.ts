@@ -7,8 +7,8 @@ import type { Time } from './time.js'
 
 /*
  * Processes that share a key share its units through Redis or Valkey: bottleneck hands out the
- * units of a reservoir, which every response corrects. Its own refresh does not know the server's
- * windows.
+ * units of a reservoir, which every response corrects. Bottleneck's own refresh is off, because it
+ * does not know the server's windows.
  */
 
 /** Wait for the first connection before the process continues without Redis. */

@@ -51,7 +51,9 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /** Handles requests, control tree included: for `http.createServer` and `toFetchHandler`. */
+  /**
+   * Also serves the control tree: for `http.createServer`, `toNodeHandler` and `toFetchHandler`.
+   */
   readonly handler: Listener
   /** Also serves the double on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>

@@ -43,7 +43,7 @@ export const POSTGRES_OPTIONS = {
   /** The maximum number of connections; with `url` only. @default 8 */
   connections: withDefault(isCount, 8),
   /**
-   * Lifetime of a connection, in ms, because after a fail-over a new one leads elsewhere; with
+   * Lifetime of a connection, in ms, because after a fail-over a new one may lead elsewhere; with
    * `url` only.
    * @default 300_000
    */
@@ -173,9 +173,8 @@ interface Identified {
 }
 
 /**
- * Makes the server time out first, and prepares statements for generic plans, because planning
- * costs as much as the rows of a page. Not behind a pooler, where the settings would leak to
- * others.
+ * Makes the server time out first, and plan each prepared statement once, because planning costs as
+ * much as the rows of a page. Not behind a pooler, where the settings would leak to others.
  */
 async function configure(
   client: Pick<PostgresClient, 'query'> & Identified,

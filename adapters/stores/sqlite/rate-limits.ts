@@ -43,9 +43,7 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   ready(): Promise<void>
   /** Resolves if the file can be read. @throws SqliteError */
   ping(): Promise<void>
-  /**
-   * Waits for requests in progress, and refuses those that wait for a lock. May be called again.
-   */
+  /** Waits for requests in progress, and refuses those that await a lock. May be called again. */
   close(): Promise<void>
 }
 

@@ -91,7 +91,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
     return !response.req.complete && !outgoing?.writableNeedDrain && !outgoing?.socket?.connecting
   }
 
-  /** Before its response, a failed service gets an error in its place; within it, an early end. */
+  /** Replaces the response by an error, or cuts one that has begun. */
   function fail(failure: UpstreamFailure): void {
     const hasFollowed = !silence && client.readableEnded && outgoing?.writableFinished
     if (response.destroyed || hasFollowed) {
