@@ -34,7 +34,7 @@ export const REDIS_OPTIONS = {
   /** The prefix of every key. @default 'adoption:limit:' */
   prefix: withDefault(isText, 'adoption:limit:'),
   /**
-   * Whose time counts: the server's, shared by all processes, or that of the store's `clock`, for tests.
+   * The time in use: the server's, shared by all processes, or the store's `clock`, for tests.
    * @default 'server'
    */
   time: withDefault(isOneOf(['server', 'store']), 'server'),
