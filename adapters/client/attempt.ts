@@ -78,7 +78,11 @@ async function exchange(
 
 /** The body, counted as it is decompressed; undefined if it is larger than `maxBytes`. */
 async function readText(response: Response, maxBytes: number): Promise<string | undefined> {
-  if (!response.body) return ''
+  // React Native has no body, and node-fetch one that is no web stream.
+  if (!response.body?.getReader) {
+    const text = await response.text()
+    return new TextEncoder().encode(text).length > maxBytes ? undefined : text
+  }
   const decoder = new TextDecoder()
   const reader = response.body.getReader()
   let bytes = 0

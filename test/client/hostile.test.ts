@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import {
@@ -78,6 +79,18 @@ test('hostile - a lost connection may have added the animal, and says so', async
     message: 'GET http://store.test/v1/pets failed: fetch failed.',
     mayHaveTakenEffect: false,
   })
+})
+
+test('hostile - a fetch without web streams is read, as React Native and node-fetch have it', async () => {
+  const pets = [{ id: 1, ...REX }]
+  for (const body of [undefined, Readable.from([JSON.stringify(pets)])]) {
+    const response = { status: 200, headers: new Headers(), text: async () => JSON.stringify(pets) }
+    const fetch = async () => ({ ...response, body }) as never
+    const options = { baseUrl: 'http://store.test/v1', apiKey: 'key', fetch, maxRetries: 0 }
+    assert.deepEqual(await createClient(options).listPets(), pets)
+    const small = createClient({ ...options, maxResponseBytes: 10 })
+    await assert.rejects(small.listPets(), { name: 'ContractError', message: /maxResponseBytes/ })
+  }
 })
 
 test('hostile - ids and categories beyond 2^53 are exact', async () => {
