@@ -101,7 +101,7 @@ export async function openEnvironment(
   let known = keys
   let valid: KeyMap = new Map(Object.entries(keys))
   return {
-    handler: withDelay(waitFor(filling, store), settings.delay),
+    handler: waitFor(filling, settings.delay, store),
     clock: Date.now,
     console: {
       apiKeys: () => known,
@@ -196,24 +196,12 @@ export async function storeOptions(settings: StoreSettings) {
   }
 }
 
-/** Delays requests until a promise has resolved. */
-function waitFor(ready: Promise<void>, handler: ApiHandler): ApiHandler {
-  let handle: ApiHandler['handle'] = async request => {
-    await ready
-    return handler.handle(request)
-  }
-  ready.then(() => {
-    handle = handler.handle
-  })
-  return { ...handler, handle: request => handle(request) }
-}
-
-function withDelay(handler: ApiHandler, ms: number): ApiHandler {
-  if (ms === 0) return handler
+function waitFor(filling: Promise<void>, ms: number, handler: ApiHandler): ApiHandler {
   return {
     ...handler,
     async handle(request) {
-      await setTimeout(ms, undefined, { ref: false })
+      await filling
+      if (ms > 0) await setTimeout(ms, undefined, { ref: false })
       return handler.handle(request)
     },
   }

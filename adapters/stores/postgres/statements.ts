@@ -69,7 +69,7 @@ function insertBatch(schema: string): string {
       FROM turn, moved, unnest($1::text[], $2::bigint[], $3::text[])
         WITH ORDINALITY AS pet (name, category_id, status, n)
       RETURNING 1)
-    SELECT first::text AS first FROM turn
+    SELECT ${unlessIgnored('added', 'cardinality($1::text[])', 'first')} AS first FROM turn
     UNION ALL
     SELECT first::text FROM ${schema}.pet_writers WHERE writer = $4::uuid AND batch = $5::bigint`
 }
@@ -104,10 +104,10 @@ function insertOnce(schema: string): string {
       FROM (SELECT max(id) AS id FROM fresh) AS last WHERE one = 1 AND last.id IS NOT NULL),
     added AS (
       INSERT INTO ${schema}.pets (id, name, category_id, status)
-      SELECT id, name::json, category_id, status FROM fresh),
+      SELECT id, name::json, category_id, status FROM fresh RETURNING 1),
     used AS (
       INSERT INTO ${schema}.pet_keys (scope, key, fingerprint, expires, pet, batch)
-      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh),
+      SELECT scope, key, fingerprint, expires, id, $9::uuid FROM fresh RETURNING 1),
     -- More than come, and none that another process is deleting.
     expired AS (
       DELETE FROM ${schema}.pet_keys WHERE ctid = ANY (ARRAY(
@@ -117,5 +117,15 @@ function insertOnce(schema: string): string {
     SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
       id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
     UNION ALL
-    SELECT n::int, fingerprint, false, id::text, name, category_id::text, status FROM fresh`
+    SELECT n::int, fingerprint, false, ${unlessIgnored(KEYED, '2 * (SELECT count(*) FROM fresh)', 'id')},
+      name, category_id::text, status FROM fresh`
+}
+
+const KEYED = '(SELECT FROM added UNION ALL SELECT FROM used) AS stored'
+
+/** A number as text; fails, and undoes the statement, if a trigger has ignored some of its rows. */
+function unlessIgnored(stored: string, rows: string, number: string): string {
+  const count = `(SELECT count(*) FROM ${stored})`
+  return `CASE WHEN ${count} = ${rows} THEN ${number}::text
+    ELSE ('not stored: a trigger of the tables ignores inserts; remove it (' || ${count} || ')')::bigint::text END`
 }

@@ -54,6 +54,26 @@ storageSuite((name, run) => test(`postgres - ${name}`, run), {
   idempotency: true,
 })
 
+for (const table of ['pets', 'pet_keys']) {
+  test(`postgres - a trigger of ${table} that ignores inserts is an error, and nothing is stored`, async () => {
+    const storage = await open()
+    const schema = schemaOf.get(storage) as string
+    await storage.insert(REX)
+    await pool.query(`CREATE FUNCTION ${schema}.ignoring() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER ignoring BEFORE INSERT ON ${schema}.${table}
+        FOR EACH ROW EXECUTE FUNCTION ${schema}.ignoring()`)
+    const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
+    const ignored = /not stored: a trigger of the tables ignores inserts; remove it/
+    await assert.rejects(storage.insertOnce(REX, once, 0), ignored)
+    if (table === 'pets') {
+      await assert.rejects(storage.insert(REX), ignored)
+      await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), ignored)
+    }
+    assert.deepEqual(await storage.dump(), { pets: [{ id: 1, ...REX }], nextId: 2 })
+  })
+}
+
 test('postgres - a client that pages with `after` misses nothing from two writers', async () => {
   const one = await open()
   const schema = schemaOf.get(one) as string
