@@ -44,9 +44,7 @@ export function createFiles(parts: FileParts): Files {
       await settle()
       refuseMissing()
       refuseFull(content.length + journal.length + Buffer.byteLength(lines))
-      if (journal.length === 0) {
-        await write(() => content.writeWithJournal(document.data, journal.begin))
-      }
+      if (journal.length === 0) await begin()
       await change(() => journal.append(lines, content.id as string), journal.undo)
     },
     async compact(when) {
@@ -99,6 +97,16 @@ export function createFiles(parts: FileParts): Files {
     const { length } = content
     if (when === 'busy') return Math.max(length, SMALL_DOCUMENT, retryAt)
     return length > SMALL_DOCUMENT ? length * IDLE_SHARE : 0
+  }
+
+  /** A document that cannot be replaced, as on Windows while somebody views it, only does not say that it has a journal. */
+  async function begin(): Promise<void> {
+    try {
+      await write(() => content.writeWithJournal(document.data, journal.begin))
+    } catch {
+      await settle()
+      await write(() => journal.begin(content.id as string))
+    }
   }
 
   async function compactAll(): Promise<void> {

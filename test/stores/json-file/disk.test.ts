@@ -133,8 +133,6 @@ test('json file - the default timer does not keep a process alive', async t => {
 
 for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
   for (const call of [
-    'open document',
-    'rename document',
     'open journal',
     'rename journal',
     'open data',
@@ -160,6 +158,23 @@ for (const code of ['ENOSPC', 'EIO', 'EROFS']) {
       assert.deepEqual(await storedIds(path), idsOf(await storage.dump()))
     })
   }
+}
+
+for (const [call, code] of [
+  ['rename document', 'EPERM'],
+  ['open document', 'ENOSPC'],
+] as const) {
+  test(`json file - ${code} in ${call}, as on Windows while somebody views it, stops no insert`, async () => {
+    const disk = faults()
+    const { storage, path } = await opened({}, disk.before)
+    disk.fail(call, code)
+    for (const id of [1, 2]) assert.equal((await storage.insert(REX)).id, id)
+    assert.deepEqual(await storedIds(path), [1, 2])
+    disk.work()
+    await storage.close()
+    assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+    assert.deepEqual(await storedIds(path), [1, 2])
+  })
 }
 
 test('json file - nothing is acknowledged while a failed write cannot be undone', async () => {

@@ -240,6 +240,10 @@ const DAMAGED: Record<string, readonly [line: number, batches: readonly Buffer[]
     [batch(REX_1), changed(batch(pet(2)), '"categoryId":1', '"categoryId":2')],
   ],
   'a batch of zeros': [3, [batch(REX_1), Buffer.alloc(100), batch(pet(2))]],
+  'a batch of zeros before a damaged one': [
+    3,
+    [batch(REX_1), Buffer.alloc(100), changed(batch(pet(2)), '"categoryId":1', '"categoryId":2')],
+  ],
   'a longer batch than there is': [
     1,
     [changed(batch(REX_1), '"bytes":', '"bytes":9'), batch(pet(2))],
