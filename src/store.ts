@@ -3,14 +3,11 @@ import { createEvents, type Emit, type StoreEmitter } from './events.js'
 import {
   hasMethods,
   isBoolean,
-  isCount,
   isFunction,
-  isInstant,
   isObject,
   isOneOf,
   isSecretObject,
   isSize,
-  isTimeout,
   OptionError,
   type OptionsOf,
   optional,
@@ -21,6 +18,7 @@ import {
   withDefault,
 } from './lib/check-options.js'
 import type { OnListenerError } from './lib/listeners.js'
+import { durationFrom, isInstant, isTimeout } from './lib/time.js'
 import { type Timer, withCircuitBreaker } from './limits/fallback.js'
 import { countsHere, memoryRateLimitStore } from './limits/memory-rate-limits.js'
 import { RATE_LIMIT_MODE } from './limits/mode.js'
@@ -39,7 +37,7 @@ import { DRAFTS } from './protocol/response.js'
 export const STORE_OPTIONS = {
   /** Where animals live: a `PetStorage`. */
   storage: hasMethods<PetStorage>('insert', 'find', 'list', 'dump', 'restore'),
-  /** The valid API keys: `{ [key]: { id, plan, limits?, expires? } }`. */
+  /** The valid API keys: `{ [key]: { id, plan, limits?, expiresAt? } }`. */
   apiKeys: typed<Readonly<Record<string, ApiKey>>>(isSecretObject),
   /** Computes SHA-256 in lower-case hex, for keys given as `sha256:<hex>`. @default null */
   sha256: withDefault(orNull(typed<Sha256>(isFunction)), null),
@@ -58,10 +56,10 @@ export const STORE_OPTIONS = {
     hasMethods<RateLimitStore>('consume', 'inspect', 'reset', 'dump', 'restore'),
   ),
   /**
-   * Time limit for `rateLimitStore`, in ms; after that, this process counts on its own.
-   * @default 150
+   * Time limit for `rateLimitStore`; after that, this process counts on its own.
+   * @default '150ms'
    */
-  rateLimitStoreTimeoutMs: withDefault(isTimeout, 150),
+  rateLimitStoreTimeout: withDefault(isTimeout, '150ms'),
   /**
    * Other numbers for `free`, `pro`, `business` or `anonymous`.
    * @default PLANS, from the specification
@@ -78,12 +76,12 @@ export const STORE_OPTIONS = {
   /** The status of an animal created without one; `null` stores none. @default 'available' */
   defaultStatus: withDefault(orNull(isOneOf(PET_STATUSES)), 'available'),
   /**
-   * When `GET /pets/{petId}` is removed, in ms since the epoch; `null` keeps it.
+   * When `GET /pets/{petId}` is removed: an instant; `null` keeps it.
    * @default SUNSET, 5 December 2030
    */
-  sunset: withDefault(orNull(isInstant), SUNSET),
+  sunsetAt: withDefault(orNull(isInstant), SUNSET),
   /**
-   * Start of its deprecation, in ms since the epoch; sent as `Deprecation` (RFC 9745).
+   * Start of its deprecation: an instant; sent as `Deprecation` (RFC 9745).
    * @default null, not sent
    */
   deprecatedAt: withDefault(orNull(isInstant), null),
@@ -97,7 +95,7 @@ export const STORE_OPTIONS = {
    */
   standardHeaders: withDefault(isOneOf([...DRAFTS, null]), null),
   /**
-   * `{ ttlMs }`: stores a create with an `Idempotency-Key` once, and keeps the key that long.
+   * `{ ttl }`: stores a create with an `Idempotency-Key` once, and keeps the key that long.
    * Requires `insertOnce`.
    * @default null
    */
@@ -115,7 +113,7 @@ export const STORE_OPTIONS = {
  * import { createStore } from 'animal-adoption-store'
  * import { memoryStorage } from 'animal-adoption-store/memory'
  *
- * const options = { pagination: true, idempotency: { ttlMs: 86_400_000 } }
+ * const options = { pagination: true, idempotency: { ttl: '24h' } }
  * const store = createStore({ storage: memoryStorage(), apiKeys: {}, ...options })
  */
 export interface StoreOptions extends OptionsOf<typeof STORE_OPTIONS> {}
@@ -151,20 +149,20 @@ export interface StoreSettings
 /** @throws OptionError naming the invalid option and its value */
 export function readStoreOptions(options: StoreOptions) {
   const settings = settingsOf(STORE_OPTIONS, options)
-  const { sunset, deprecatedAt } = settings
-  if (sunset !== null && deprecatedAt !== null && deprecatedAt > sunset) {
+  const { sunsetAt, deprecatedAt } = settings
+  if (sunsetAt !== null && deprecatedAt !== null && deprecatedAt > sunsetAt) {
     throw new OptionError({
       option: 'deprecatedAt',
-      expected: 'at or before `sunset` (RFC 9745 §4)',
+      expected: 'at or before `sunsetAt` (RFC 9745 §4)',
     })
   }
-  if (settings.idempotency !== null) checkIdempotency(settings.idempotency, settings.storage)
   const plans = readPlans(settings.plans)
   const apiKeys = createApiKeys(settings.apiKeys, plans, settings.sha256)
   return {
     ...settings,
     plans,
     apiKeys,
+    idempotency: settings.idempotency && readIdempotency(settings.idempotency, settings.storage),
     rateLimitStore: settings.rateLimitStore ?? memoryRateLimitStore(),
   }
 }
@@ -219,9 +217,9 @@ export function openStore(settings: StoreSettings, report?: OnListenerError): St
   }
 }
 
-function checkIdempotency(given: Idempotency, storage: PetStorage): void {
-  settingsOf({ ttlMs: isCount }, given, 'idempotency.')
-  if (typeof storage.insertOnce === 'function') return
+function readIdempotency(given: Idempotency, storage: PetStorage) {
+  const idempotency = settingsOf({ ttl: durationFrom(1) }, given, 'idempotency.')
+  if (typeof storage.insertOnce === 'function') return idempotency
   const expected = 'an object with the method insertOnce'
   throw new OptionError(
     { option: 'storage', expected },
@@ -244,7 +242,10 @@ function readPlans(given: Partial<PlanTable>): PlanTable {
 }
 
 /** Adds the circuit breaker, except for counts in this process, which cannot fail. */
-function protect({ rateLimitStore, rateLimitStoreTimeoutMs }: StoreSettings, emit: Emit) {
+function protect(
+  { rateLimitStore, rateLimitStoreTimeout: rateLimitStoreTimeoutMs }: StoreSettings,
+  emit: Emit,
+) {
   if (countsHere(rateLimitStore)) return rateLimitStore
   return withCircuitBreaker({
     rateLimitStore,

@@ -42,6 +42,30 @@ test('names - a clock is a function that returns ms', () => {
   }
 })
 
+test('names - a number of ms ends in Ms, and people write a time as a Duration', () => {
+  const own = names.filter(({ path }) => !/^(Har|Disk|PostgresQuery|Timers?)\b/.test(path))
+  const isTime = /(timeout|[a-z]Wait|ttl|lifetime|duration|grace|jitter|interval|maxTime|Ms)$/i
+  const times = own.filter(
+    ({ name, type }) => name !== 'ms' && isTime.test(name) && !type.includes('=>'),
+  )
+  assert.ok(times.length > 20)
+  for (const { name, path, type } of times) {
+    const written = /^(Duration|string \| number)( \| undefined)?$/
+    assert.match(type, name.endsWith('Ms') ? /^number( \| (null|undefined))?$/ : written, path)
+  }
+  const bare = own.filter(({ name, kind }) => name === 'ms' && kind === 'field')
+  assert.deepEqual(bare, [])
+})
+
+test('names - what ends in At is an instant, which options take in every form', () => {
+  const instants = names.filter(({ name }) => /[a-z]At$/.test(name))
+  assert.ok(instants.length > 10)
+  for (const { name, path, type } of instants) {
+    const isOption = /^(sunset|deprecated)At$/.test(name) || path === 'ApiKey.expiresAt'
+    assert.match(type, isOption ? /^(Instant|string \| number \| Date)\b/ : /\bnumber\b/, path)
+  }
+})
+
 test('names - every variable in a page or a help text is that of a flag', () => {
   const flags = Object.values<Command>(COMMANDS).flatMap(({ groups = {} }) =>
     Object.values(groups).flatMap(options => Object.keys(options).map(flagOf)),

@@ -15,7 +15,7 @@ import { T0 } from './limits/rate-limit-vectors.js'
 import { temporaryFolder } from './support/temporary-folder.js'
 
 const SECRET = 'k3y-that-must-not-leak'
-const LIMITS = { perMinute: 3, perDay: 100, banAfter: 1 }
+const LIMITS = { perMinute: 3, perDay: 100, banAfterRejections: 1 }
 const API_KEYS = { [SECRET]: { id: 'ci', plan: 'enterprise', limits: LIMITS } } as const
 const EVENTS: (keyof StoreEvents)[] = [
   'pet.created',

@@ -272,7 +272,7 @@ function open(options: Partial<StoreOptions> = {}): Store {
 function clientOf(store: Store): Pets {
   const serve = toFetchHandler(store)
   const fetch: typeof globalThis.fetch = (input, init) => serve(new Request(input, init))
-  const surroundings = { fetch, clock: () => T0, maxWaitMs: 0 }
+  const surroundings = { fetch, clock: () => T0, maxWait: 0 }
   return createClient({ baseUrl: 'http://store.test/v1', apiKey: 'demo', ...surroundings })
 }
 

@@ -137,7 +137,7 @@ const LIMITS = ['timeout', 'ca'] as const
 async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
   const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
-  const storage = postgresStorage({ url, timeoutMs: timeoutOf(flag, own) })
+  const storage = postgresStorage({ url, timeout: timeoutOf(flag, own) })
   stops.push(storage.close)
   await storage.ready()
   return { ...storage, storage, name: address }

@@ -313,7 +313,7 @@ export const VERIFY = {
 export const KEYS = {
   id: option(text, 'id', 'new: who the key belongs to; keys with one id share a budget'),
   plan: option(PLAN, 'plan', 'new: free, pro, business or enterprise'),
-  expires: option(instant, 'instant', 'new: when the key becomes invalid (never)'),
+  expiresAt: option(instant, 'instant', 'new: when the key becomes invalid (never)'),
   perMinute: option(BUDGET, 'n', 'new: requests a minute, on enterprise'),
   perDay: option(BUDGET, 'n', 'new: requests a day, on enterprise'),
 }

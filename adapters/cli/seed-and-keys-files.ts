@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type OptionError } from '../../src/lib/check-options.js'
 import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
-import { instantOf } from '../../src/lib/time.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
 import { PLANS } from '../../src/limits/plans.js'
@@ -42,9 +41,8 @@ function nameOf(item: unknown): string {
   return typeof name === 'string' ? ` ('${name.slice(0, 40)}')` : ''
 }
 
-/** A keys file (see `--keys`): keys as the store takes them, with `expires` as ISO 8601. */
-export type KeyFile = ReadonlyMap<string, KeyRecord>
-type KeyRecord = Omit<ApiKey, 'expires'> & { readonly expires?: unknown }
+/** A keys file (see `--keys`): keys as the store takes them. */
+export type KeyFile = ReadonlyMap<string, ApiKey>
 
 /** Reads the keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
@@ -70,7 +68,7 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
 
 /** Reads members of an object, with turns for requests in between; undefined if any looks wrong. */
 async function readInSlices(text: string): Promise<KeyFile | undefined> {
-  const keys = new Map<string, KeyRecord>()
+  const keys = new Map<string, ApiKey>()
   for (const slice of slicesOf(text)) {
     await setImmediate()
     const { value, duplicate } = parsed(slice) ?? {}
@@ -120,12 +118,11 @@ export async function checkKeys(
 ): Promise<ReadonlyMap<string, ApiKey>> {
   const keys = new Map<string, ApiKey>()
   const changed = new Set<unknown>()
-  await inSlices(file, ([key, record], at) => {
-    const read = attempt(at, () => readRecord(record))
+  await inSlices(file, ([key, record]) => {
     const before = known.get(key)
-    const isEqual = before !== undefined && isSame(before, read)
-    if (!isEqual) changed.add(read?.id)
-    keys.set(key, isEqual ? before : read)
+    const isEqual = before !== undefined && isSame(before, record)
+    if (!isEqual) changed.add(record?.id)
+    keys.set(key, isEqual ? before : record)
   })
   const ring = createApiKeys({}, PLANS, sha256)
   await inSlices(keys, ([key, record], at) => {
@@ -152,17 +149,11 @@ export async function inSlices<T>(items: Iterable<T>, task: (item: T, at: number
   }
 }
 
-function readRecord(record: KeyRecord): ApiKey {
-  const { expires } = record ?? {}
-  if (typeof expires !== 'string') return record as ApiKey
-  return { ...(record as ApiKey), expires: instantOf('expires', expires) }
-}
-
 function isSame(one: ApiKey, other: ApiKey): boolean {
   return (
     one.id === other?.id &&
     one.plan === other.plan &&
-    one.expires === other.expires &&
+    one.expiresAt === other.expiresAt &&
     (one.limits === other.limits || isDeepStrictEqual(one.limits, other.limits)) &&
     Object.keys(one).length === Object.keys(other).length
   )
@@ -170,7 +161,8 @@ function isSame(one: ApiKey, other: ApiKey): boolean {
 
 function problemOf({ option, expected, message }: OptionError): string {
   if (message.startsWith('Unknown')) return ` has an unknown field; expected ${expected}`
-  const [field] = /\b(id|plan|limits|expires|perMinute|perDay|banAfter)$/.exec(option) ?? []
+  const [field] =
+    /\b(id|plan|limits|expiresAt|perMinute|perDay|banAfterRejections)$/.exec(option) ?? []
   return field === undefined ? ` must be ${expected}` : `: \`${field}\` must be ${expected}`
 }
 
@@ -212,6 +204,6 @@ function parsed(text: string): ReturnType<typeof parseFindingDuplicate> | undefi
   }
 }
 
-function isMembers(value: unknown): value is Readonly<Record<string, KeyRecord>> {
+function isMembers(value: unknown): value is Readonly<Record<string, ApiKey>> {
   return isObject.accepts(value)
 }

@@ -13,6 +13,7 @@ import {
   withDefault,
 } from '../../src/lib/check-options.js'
 import type { OnListenerError } from '../../src/lib/listeners.js'
+import { isDuration, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
 import { reportListenerError } from '../listener-error.js'
 import type { Degraded, Retrying, Sending, Wait } from './hooks.js'
@@ -58,10 +59,10 @@ export const CLIENT_OPTIONS = {
    * @default 3
    */
   maxRetries: withDefault(isSize, 3),
-  /** Longest wait, in ms; a call that has to wait longer fails instead. @default 120_000 */
-  maxWaitMs: withDefault(isSize, 120_000),
-  /** Time limit per attempt, in ms. @default 30_000 */
-  timeoutMs: withDefault(isCount, 30_000),
+  /** Longest wait; a call that has to wait longer fails instead. @default '2m' */
+  maxWait: withDefault(isDuration, '2m'),
+  /** Time limit per attempt. @default '30s' */
+  timeout: withDefault(isTimeout, '30s'),
   /**
    * Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis.
    * @default none

@@ -1,7 +1,8 @@
 import type { RateLimit } from '../../src/api-error.js'
-import { check, isCount, isObject } from '../../src/lib/check-options.js'
+import { check, isObject } from '../../src/lib/check-options.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
+import { type Duration, isTimeout } from '../../src/lib/time.js'
 import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
@@ -30,13 +31,13 @@ import {
  * import { createClient } from 'animal-adoption-store/client'
  *
  * const pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' })
- * await pets.listPets({ limit: 5 }, { signal: AbortSignal.timeout(60_000), timeoutMs: 10_000 })
+ * await pets.listPets({ limit: 5 }, { signal: AbortSignal.timeout(60_000), timeout: '10s' })
  */
 export interface CallOptions {
   /** Cancels the call, whether it is queued, waiting or in flight. */
   readonly signal?: AbortSignal | undefined
-  /** Time limit per attempt of this call, in ms. @default the client's */
-  readonly timeoutMs?: number | undefined
+  /** Time limit per attempt of this call. @default the client's */
+  readonly timeout?: Duration | undefined
 }
 
 /**
@@ -191,7 +192,8 @@ export function createClient(given: ClientOptions): Client {
     read: Read<T>,
     call: CallOptions = {},
   ): Promise<T> {
-    const { signal, timeoutMs = options.timeoutMs } = checkCall(call)
+    const { signal, timeout = options.timeout } = checkCall(call)
+    const timeoutMs = isTimeout.read(timeout)
     const answer = await sender.send({ ...request, timeoutMs }, signal)
     if (answer.status >= 300) throw explain(answer, 0, 0)
     return read(parse(answer.text, title(request)), title(request))
@@ -218,7 +220,7 @@ const UNAVAILABLE = new WeakSet<Error>()
 function checkCall(call: CallOptions): CallOptions {
   check('options', call, isObject)
   check('signal', call.signal, isSignal)
-  if (call.timeoutMs !== undefined) check('timeoutMs', call.timeoutMs, isCount)
+  if (call.timeout !== undefined) check('timeout', call.timeout, isTimeout)
   return call
 }
 

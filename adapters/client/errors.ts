@@ -1,7 +1,7 @@
 import { ApiError, type ApiErrorOptions, type ErrorCode } from '../../src/api-error.js'
 import { brand } from '../../src/lib/brand.js'
 
-/** A 429 after the last retry, or a wait longer than `maxWaitMs`. */
+/** A 429 after the last retry, or a wait longer than `maxWait`. */
 export class RateLimitError extends ApiError {
   override readonly name: string = 'RateLimitError'
   /** Earliest instant of the next request, in ms since the epoch by the client's clock. */

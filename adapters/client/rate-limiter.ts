@@ -18,7 +18,7 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>
  * its own backoff in `sender.ts`. Times are local, in ms since the epoch.
  */
 export function createRateLimiter(options: ClientSettings, sharedKey: SharedKey | undefined) {
-  const { time, maxWaitMs, waitForBan } = options
+  const { time, maxWait: maxWaitMs, waitForBan } = options
   const pace = createPace(options)
   let rateLimit: RateLimit | undefined
   let admissions = 0
@@ -30,7 +30,7 @@ export function createRateLimiter(options: ClientSettings, sharedKey: SharedKey 
       if (now < paused.opensAt) return { at: paused.opensAt, reason: paused.reason }
       return sharedKey && !sharedKey.isAway ? { at: now, reason: 'others' } : pace.next(now)
     },
-    /** The error of calls that fail instead of waiting, because of a ban or `maxWaitMs`. */
+    /** The error of calls that fail instead of waiting, because of a ban or `maxWait`. */
     failureAt(now: number): Error | undefined {
       if (banned && now < banned.retryAt) return waitForBan ? undefined : bannedError(banned)
       const { at, reason } = pace.next(now)
@@ -87,7 +87,7 @@ export function createRateLimiter(options: ClientSettings, sharedKey: SharedKey 
 
   function tooLong(retryAt: number): Error {
     const at = new Date(retryAt).toISOString()
-    const message = `The limit is exhausted until ${at}, longer than \`maxWaitMs\` (${maxWaitMs}).`
+    const message = `The limit is exhausted until ${at}, longer than \`maxWait\` (${maxWaitMs} ms).`
     return new RateLimitError('rate_limit_exceeded', message, until(retryAt))
   }
 

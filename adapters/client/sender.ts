@@ -36,7 +36,7 @@ type Outcome = { readonly answer: Answer } | { readonly failure: Failure }
  * @param key identifies the limit for processes that share it
  */
 export function createSender(options: ClientSettings, key: string, api: Api) {
-  const { time, random, maxRetries, maxWaitMs, waitForBan, shared } = options
+  const { time, random, maxRetries, maxWait: maxWaitMs, waitForBan, shared } = options
   const notify = createNotifier(options.onListenerError)
   const onWait = (wait: Wait) => notify('onWait', options.onWait, wait)
   const changed = () => throttle.startNext()

@@ -5,13 +5,13 @@ import {
   isHandler,
   isSize,
   isText,
-  isTimeout,
   LONGEST_TIMER,
   type OptionsOf,
   settingsOf,
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
+import { type Duration, durationOf, isTimeout } from '../../src/lib/time.js'
 import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './node-request.js'
@@ -33,12 +33,12 @@ export const LISTEN_OPTIONS = {
   ),
   /** Number of trusted proxies, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
-  /** Time limit for the headers of a request, in ms. @default 10_000 */
-  headersTimeout: withDefault(isTimeout, 10_000),
-  /** Time limit for the whole request, in ms. @default 30_000 */
-  requestTimeout: withDefault(isTimeout, 30_000),
-  /** Idle time limit of a connection, in ms: longer than that of a proxy. @default 72_000 */
-  keepAliveTimeout: withDefault(isTimeout, 72_000),
+  /** Time limit for the headers of a request. @default '10s' */
+  headersTimeout: withDefault(isTimeout, '10s'),
+  /** Time limit for the whole request. @default '30s' */
+  requestTimeout: withDefault(isTimeout, '30s'),
+  /** Idle time limit of a connection: longer than that of a proxy. @default '72s' */
+  keepAliveTimeout: withDefault(isTimeout, '72s'),
 }
 /**
  * @example
@@ -63,10 +63,10 @@ export interface HttpServer extends AsyncDisposable {
    */
   close(): Promise<void>
   /**
-   * Closes a server behind a proxy: an idle connection gets `graceMs` for one more request, which
+   * Closes a server behind a proxy: an idle connection gets `grace` for one more request, which
    * the proxy may have sent already.
    */
-  drain(graceMs: number): Promise<void>
+  drain(grace: Duration): Promise<void>
 }
 
 /**
@@ -170,7 +170,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     return drain(0)
   }
 
-  function drain(graceMs: number): Promise<void> {
+  function drain(given: Duration): Promise<void> {
+    const graceMs = durationOf('grace', given)
     closing ??= new Promise(resolve => {
       // Node's `close` would destroy connections with unsent responses.
       server.closeIdleConnections = () => {}

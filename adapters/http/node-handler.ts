@@ -59,7 +59,7 @@ export interface ExchangeMessage {
   /** The response, whose `about` names the operation and the key id. */
   readonly response: ApiResponse
   /** Time in ms until the response was decided, without sending it. */
-  readonly ms: number
+  readonly durationMs: number
 }
 
 const EXCHANGES = channel('animal-adoption-store.exchange')
@@ -98,8 +98,8 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     if (!EXCHANGES.hasSubscribers) return handler.handle(request)
     const start = performance.now()
     return chain(handler.handle(request), response => {
-      const ms = performance.now() - start
-      EXCHANGES.publish({ request, response, ms } satisfies ExchangeMessage)
+      const durationMs = performance.now() - start
+      EXCHANGES.publish({ request, response, durationMs } satisfies ExchangeMessage)
       return response
     })
   }

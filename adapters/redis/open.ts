@@ -5,7 +5,6 @@ import {
   isSecretObject,
   isString,
   isText,
-  isTimeout,
   OptionError,
   type OptionsOf,
   optional,
@@ -14,6 +13,7 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
+import { isTimeout } from '../../src/lib/time.js'
 import { openAtUse } from '../stores/kit/open-at-use.js'
 import { serverAddress } from '../stores/kit/server-address.js'
 import { inTime } from '../stores/kit/time-limit.js'
@@ -38,8 +38,8 @@ export const REDIS_OPTIONS = {
    * @default 'server'
    */
   time: withDefault(isOneOf(['server', 'store']), 'server'),
-  /** The time limit for connecting and for the first reply, in ms. @default 5_000 */
-  connectTimeoutMs: withDefault(isTimeout, 5_000),
+  /** The time limit for connecting and for the first reply. @default '5s' */
+  connectTimeout: withDefault(isTimeout, '5s'),
   /** For `rediss:`, options of `tls.connect` such as `ca`. @default none */
   tls: optional(typed<ConnectionOptions>(isSecretObject)),
 }
@@ -69,7 +69,7 @@ export interface RedisOptions extends OptionsOf<typeof REDIS_OPTIONS> {}
  */
 export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore {
   const settings = settingsOf(REDIS_OPTIONS, options)
-  const { prefix, time, connectTimeoutMs, url, client } = settings
+  const { prefix, time, connectTimeout: connectTimeoutMs, url, client } = settings
   if ((url === undefined) === (client === undefined)) {
     const problem = { option: 'url', expected: 'an address, unless `client` is given' }
     throw new OptionError(problem, 'Expected either `url` or `client`')
@@ -112,7 +112,7 @@ async function openConnection({
   url,
   client,
   tls,
-  connectTimeoutMs,
+  connectTimeout: connectTimeoutMs,
 }: SettingsOf<typeof REDIS_OPTIONS>): Promise<RedisConnection> {
   if (url !== undefined) return connect({ url, tls, connectTimeoutMs })
   return { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Limits } from '../../src/limits/plans.js'
-import { banAfter, type Decision, type Usage } from '../../src/limits/windows-and-bans.js'
+import {
+  type Decision,
+  rejectionsBeforeBan,
+  type Usage,
+} from '../../src/limits/windows-and-bans.js'
 import type { RedisClient } from './connect.js'
 
 export interface Request {
@@ -19,7 +23,7 @@ export async function consume(
 ): Promise<Decision> {
   const { limits, now } = request
   const { perMinute, perDay } = limits
-  const rejections = banAfter(limits)
+  const rejections = rejectionsBeforeBan(limits)
   const values = [
     now === undefined ? '' : String(Math.floor(now)),
     String(perMinute),
@@ -33,15 +37,15 @@ export function readUsage(stored: string): Usage {
   const [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel] = stored
     .split(' ')
     .map(Number) as [number, number, number, number, number, number]
-  return { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }
+  return { lastSeenAt: lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel }
 }
 
 export function storeCommand(key: string, usage: Usage): Command {
-  const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
-  const value = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')
-  const dayEnd = (Math.floor(lastSeen / DAY) + 1) * DAY
+  const { lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
+  const value = [lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel].join(' ')
+  const dayEnd = (Math.floor(lastSeenAt / DAY) + 1) * DAY
   const ends = bannedUntil === 0 ? dayEnd : Math.max(dayEnd, bannedUntil + DAY)
-  return ['SET', key, value, 'PX', String(ends - lastSeen + HOUR)]
+  return ['SET', key, value, 'PX', String(ends - lastSeenAt + HOUR)]
 }
 
 const HOUR = 3_600_000

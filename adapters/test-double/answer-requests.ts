@@ -132,8 +132,8 @@ export function createRequests(
     change(-1)
   }
 
-  async function delay({ ms, real }: Wait): Promise<void> {
-    if (!isOver) await clockOf(real).delay(ms)
+  async function delay({ duration, real }: Wait): Promise<void> {
+    if (!isOver) await clockOf(real).delay(Number(duration))
   }
 
   function clockOf(real = false): ControlledClock {
@@ -141,7 +141,7 @@ export function createRequests(
   }
 }
 
-type Wait = Pick<DelayFault, 'ms' | 'real'>
+type Wait = Pick<DelayFault, 'duration' | 'real'>
 
 function both(
   armed: TakenFaults | undefined,

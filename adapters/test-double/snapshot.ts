@@ -41,7 +41,7 @@ export function checkSnapshot(value: Snapshot): Snapshot {
 const count = z.int().check(z.minimum(0))
 
 const usage = z.object({
-  lastSeen: instant,
+  lastSeenAt: instant,
   minuteCount: count,
   rejections: count,
   dayCount: count,

@@ -113,7 +113,7 @@ function seenOf(exchange: Exchange, isOneByOne: boolean, ignoresKeys: boolean): 
     requestDigest: exchange.requestDigest,
     unknown: exchange.unknown,
     fault: exchange.fault,
-    storedAt: exchange.storedAt,
+    location: exchange.location,
     connection: exchange.connection,
     sequential: exchange.sequential,
     overlap: exchange.overlap,

@@ -3,14 +3,14 @@ import type { Time } from '../client/time.js'
 import { notify } from '../listener-error.js'
 import type { ReadOptions } from './verify-options.js'
 
-/** The rest of `maxWaitMs`, for all waits of a run. */
+/** The rest of `maxWait`, for all waits of a run. */
 export interface Deadline {
   allows(ms: number): boolean
   /** Waits; the caller has asked `allows`. */
   wait(ms: number, reason: WaitReason): Promise<void>
 }
 
-export function createDeadline(time: Time, { maxWaitMs, onWait }: ReadOptions): Deadline {
+export function createDeadline(time: Time, { maxWait: maxWaitMs, onWait }: ReadOptions): Deadline {
   let left = maxWaitMs
 
   return {

@@ -52,7 +52,7 @@ export function createSession(options: ReadOptions): Session {
     async wait(ms, reason) {
       if (!deadline.allows(ms)) {
         const seconds = Math.ceil(ms / 1000)
-        throw new CheckSkipped(`a wait of ${seconds} s is longer than maxWaitMs allows`)
+        throw new CheckSkipped(`a wait of ${seconds} s is longer than maxWait allows`)
       }
       await deadline.wait(ms, reason)
     },

@@ -21,7 +21,7 @@ export interface Transport {
 }
 
 export function createTransport(options: ReadOptions, { hide, redact }: Redaction): Transport {
-  const { baseUrl, timeoutMs, fetch, apiKey } = options
+  const { baseUrl, timeout: timeoutMs, fetch, apiKey } = options
   const url = new URL(baseUrl.replace(/(?<!\/)\/+$/, ''))
   const basePath = url.pathname === '/' ? '' : url.pathname
   // Responses have to come in time, whatever clock the run waits by.
@@ -73,7 +73,7 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     }
   }
 
-  /** Ends after `timeoutMs`, whatever the server or a `fetch` function does. */
+  /** Ends after `timeout`, whatever the server or a `fetch` function does. */
   async function transmit(request: PlainRequest): Promise<Reply> {
     requestCount++
     const { sent } = request

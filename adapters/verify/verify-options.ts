@@ -1,9 +1,7 @@
 import {
   isBoolean,
-  isCount,
   isFunction,
   isOneOf,
-  isTimeout,
   OptionError,
   type OptionsOf,
   optional,
@@ -14,6 +12,7 @@ import {
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
+import { durationFrom, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
 import type { Wait } from '../client/hooks.js'
 import type { Sleep } from '../client/index.js'
@@ -64,10 +63,10 @@ export const VERIFY_OPTIONS = {
       accepts: value => typeof value === 'string' && isUrl(value),
     }),
   ),
-  /** Time limit per request, in ms. @default 10_000 */
-  timeoutMs: withDefault(isTimeout, 10_000),
-  /** Time limit for all waits together, in ms. @default 1_800_000 */
-  maxWaitMs: withDefault(isCount, 1_800_000),
+  /** Time limit per request. @default '10s' */
+  timeout: withDefault(isTimeout, '10s'),
+  /** Time limit for all waits together. @default '30m' */
+  maxWait: withDefault(durationFrom(1), '30m'),
   /** Stops at the first broken MUST. @default false */
   bail: withDefault(isBoolean, false),
   /** Called with each result of `verify` and the progress of the run. @default none */

@@ -26,7 +26,7 @@ export function verifySuite(test: TestFunction, options: VerifyOptions): void {
   const run = prepare(options)
   let started: Promise<void> | undefined
   // Vitest and Jest allow 5 s by default; a wait for the next window takes longer.
-  const timeoutMs = (options.maxWaitMs ?? 1_800_000) + 60_000
+  const timeoutMs = run.maxWaitMs + 60_000
 
   for (const check of run.checks) {
     const { id, title, requirement } = check

@@ -31,6 +31,7 @@ export interface VerifyReport {
 export interface Run {
   readonly checks: readonly Check[]
   readonly session: Session
+  readonly maxWaitMs: number
   /** Why the options exclude a check; undefined if they do not. */
   missing(check: Check): string | undefined
   /** Finds out if the server can be verified. @throws VerifyError */
@@ -92,7 +93,7 @@ function isBroken({ level, outcome }: CheckResult): boolean {
   return level === 'MUST' && outcome === 'failed'
 }
 
-/** Each timeout takes `timeoutMs`. */
+/** Each timeout takes `timeout`. */
 const MOST_TIMEOUTS = 3
 
 /** @throws OptionError */
@@ -115,6 +116,7 @@ export function prepare(given: VerifyOptions): Run {
   return {
     session,
     checks,
+    maxWaitMs: options.maxWait,
     missing: check => missingNeed(check, options),
     async start() {
       await probe(session, options)
@@ -235,7 +237,10 @@ async function probeSpare({ send }: Session): Promise<void> {
   }
 }
 
-function unreachable({ baseUrl, timeoutMs }: ReadOptions, { code, reason }: NoReply): string {
+function unreachable(
+  { baseUrl, timeout: timeoutMs }: ReadOptions,
+  { code, reason }: NoReply,
+): string {
   if (/^(HPE_|EPROTO|ERR_SSL)/.test(code)) {
     return `${baseUrl} does not answer with HTTP (${code})`
   }

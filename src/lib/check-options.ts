@@ -41,12 +41,18 @@ export interface Rule<T = unknown> {
   readonly accepts: (value: unknown) => boolean
   /** Never show a rejected string: it may be a misplaced API key. */
   readonly secret?: true | ((text: string) => boolean)
+  /** Turns a time into ms; not called for null and undefined. */
+  readonly read?: (value: unknown) => number
   readonly type?: T
 }
 
 export interface Default<T> extends Rule<T> {
   readonly default: T
 }
+
+/** The rule of an option that takes a time in several forms. */
+export type TimeRule<T> = Rule<T> & Required<Pick<Rule<T>, 'read'>>
+export type TimeDefault<T> = Default<T> & TimeRule<T>
 
 /** Rules by option name. An option without a default is required, unless it is `optional`. */
 export type Declared = Readonly<Record<string, Rule<unknown>>>
@@ -63,10 +69,12 @@ export type OptionsOf<D extends Declared> = {
     | undefined
 }
 
-export type SettingsOf<D extends Declared> = { readonly [N in keyof D]: Accepted<D[N]> }
+type Setting<R> = R extends TimeRule<infer T> ? number | Extract<T, null | undefined> : Accepted<R>
+/** Options with their defaults; times are in ms. */
+export type SettingsOf<D extends Declared> = { readonly [N in keyof D]: Setting<D[N]> }
 
 /**
- * Fills in defaults, then checks each option by its rule; `undefined` means the default. Undeclared
+ * Fills in defaults, then checks each option by its rule, and reads times; `undefined` means the default. Undeclared
  * options are refused, so that a typo never becomes a silent default.
  * @param within precedes the names in messages, such as `plans.`
  * @throws OptionError naming the option, the rule and the value
@@ -91,7 +99,9 @@ export function settingsOf<D extends Declared>(
   // In V8, a literal that adds names after a spread gives each object its own hidden class.
   const settings: Record<string, unknown> = Object.fromEntries([...defaults, ...set])
   for (const [name, rule] of Object.entries(declared)) {
-    check(`${within}${name}`, settings[name], rule)
+    const value = settings[name]
+    check(`${within}${name}`, value, rule)
+    if (rule.read && value !== undefined && value !== null) settings[name] = rule.read(value)
   }
   return settings as SettingsOf<D>
 }
@@ -115,10 +125,6 @@ export const isText = rule<string>(
 export const isCount = rule<number>('an integer of at least 1', value => isInteger(value, 1))
 /** Longest delay of `setTimeout`, in ms; it fires immediately for anything longer. */
 export const LONGEST_TIMER = 2 ** 31 - 1
-export const isTimeout = rule<number>(
-  `an integer from 1 to ${LONGEST_TIMER}`,
-  value => isInteger(value, 1) && Number(value) <= LONGEST_TIMER,
-)
 export const isSize = rule<number>('an integer of at least 0', value => isInteger(value, 0))
 export const isObject = rule<object>(
   'an object',
@@ -130,12 +136,6 @@ export const isObject = rule<object>(
     !(value instanceof Map),
 )
 export const isSecretObject: Rule<object> = { ...isObject, secret: true }
-/** An instant in ms within the range of a Date. */
-export const isInstant = rule<number>(
-  'milliseconds since the Unix epoch',
-  value => typeof value === 'number' && Math.abs(value) <= 8.64e15,
-)
-
 export function isOneOf<const T>(values: readonly T[]): Rule<T> {
   return rule(`one of ${values.map(show).join(', ')}`, value => values.includes(value as T))
 }
@@ -148,15 +148,22 @@ export function hasMethods<T>(...methods: readonly string[]): Rule<T> {
 
 export const isHandler = hasMethods('handle')
 
-export function orNull<T>({ expected, accepts }: Rule<T>): Rule<T | null> {
-  return rule(`${expected}, or null`, value => value === null || accepts(value))
+export function orNull<T>(given: TimeRule<T>): TimeRule<T | null>
+export function orNull<T>(given: Rule<T>): Rule<T | null>
+export function orNull<T>(given: Rule<T>): Rule<T | null> {
+  const accepts = (value: unknown) => value === null || given.accepts(value)
+  return { ...(given as Rule<T | null>), expected: `${given.expected}, or null`, accepts }
 }
 
+export function optional<T>(given: TimeRule<T>): TimeDefault<T | undefined>
+export function optional<T>(given: Rule<T>): Default<T | undefined>
 export function optional<T>(given: Rule<T>): Default<T | undefined> {
   const accepts = (value: unknown) => value === undefined || given.accepts(value)
   return { ...(given as Rule<T | undefined>), accepts, default: undefined }
 }
 
+export function withDefault<T>(given: TimeRule<T>, standard: NoInfer<T>): TimeDefault<T>
+export function withDefault<T>(given: Rule<T>, standard: NoInfer<T>): Default<T>
 export function withDefault<T>(given: Rule<T>, standard: NoInfer<T>): Default<T> {
   return { ...given, default: standard }
 }

@@ -1,4 +1,4 @@
-import { OptionError, type Rule } from './check-options.js'
+import { LONGEST_TIMER, OptionError, type Rule, type TimeRule } from './check-options.js'
 
 /** Ms since the Unix epoch, an ISO 8601 string with a time zone, or a Date. */
 export type Instant = number | string | Date
@@ -21,13 +21,8 @@ export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
 export const DURATION_TEXT = 'a duration: a number with its unit, such as 500ms, 61s, 24h or 1d'
 
 /** @throws OptionError naming the field */
-export function instantOf(
-  name: string,
-  value: Instant,
-  expected = `${YEARS}: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'`,
-): number {
-  const ms = typeof value === 'string' ? isoInstant(value) : value
-  const instant = typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
+export function instantOf(name: string, value: Instant, expected = isInstant.expected): number {
+  const instant = msOfInstant(value)
   if (isClockTime.accepts(instant)) return instant
   throw new OptionError({ option: name, expected, got: show(value) })
 }
@@ -38,10 +33,45 @@ export function durationOf(
   value: Duration,
   expected = "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
 ): number {
-  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
-  const ms = typeof value === 'number' ? value : Number(count) * (UNITS.get(unit) ?? Number.NaN)
+  const ms = msOfDuration(value)
   if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
   throw new OptionError({ option: name, expected, got: show(value) })
+}
+
+export const isInstant: TimeRule<Instant> = {
+  expected: `${YEARS}: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'`,
+  accepts: value => isClockTime.accepts(msOfInstant(value)),
+  read: msOfInstant,
+}
+
+/** A duration in whole ms. */
+export const isDuration = durationFrom(0)
+/** A duration that a timer can wait for. */
+export const isTimeout = durationFrom(1, LONGEST_TIMER)
+
+export function durationFrom(least: number, most = Number.MAX_SAFE_INTEGER): TimeRule<Duration> {
+  const end = most < Number.MAX_SAFE_INTEGER ? ` to ${most}` : ''
+  return {
+    expected: `a duration in whole ms from ${least}${end}, or a text like '500ms' or '61s'`,
+    accepts: value => {
+      const ms = msOfDuration(value)
+      return Number.isInteger(ms) && ms >= least && ms <= most
+    },
+    read: msOfDuration,
+  }
+}
+
+/** NaN for anything else. */
+function msOfInstant(value: unknown): number {
+  const ms = typeof value === 'string' ? isoInstant(value) : value
+  return typeof ms === 'number' || ms instanceof Date ? +ms : Number.NaN
+}
+
+/** NaN for anything else. */
+function msOfDuration(value: unknown): number {
+  if (typeof value === 'number') return value
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(value)) ?? []
+  return Number(count) * (UNITS.get(unit) ?? Number.NaN)
 }
 
 /** Formats an IMF-fixdate (RFC 9110 §5.6.7), whose years have four digits. */

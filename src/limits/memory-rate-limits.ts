@@ -21,9 +21,9 @@ export function startOfDay(now: number): number {
 }
 
 /** True if usage does not affect the day that begins at `start`. */
-export function isPast({ lastSeen, bannedUntil }: Usage, start: number): boolean {
+export function isPast({ lastSeenAt, bannedUntil }: Usage, start: number): boolean {
   // A ban is remembered for a day after its end, longer than the counts.
-  return Math.max(lastSeen, bannedUntil + DAY) < start
+  return Math.max(lastSeenAt, bannedUntil + DAY) < start
 }
 
 /**

@@ -10,7 +10,7 @@ const LIMITS = {
    * Rejections allowed per calendar minute; the next one starts a ban. `Infinity` disables bans.
    * @default Math.max(10, Math.floor(perMinute / 2))
    */
-  banAfter: optional(
+  banAfterRejections: optional(
     rule<number>(isCount.expected, value => value === Infinity || isCount.accepts(value)),
   ),
 }
@@ -26,7 +26,7 @@ export const PLANS: PlanTable = {
   free: { perMinute: 60, perDay: 1_000 },
   pro: { perMinute: 300, perDay: 10_000 },
   business: { perMinute: 1_000, perDay: 100_000 },
-  anonymous: { perMinute: 60, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
+  anonymous: { perMinute: 60, perDay: 1_000, banAfterRejections: Number.POSITIVE_INFINITY },
 }
 
 /** Checks limits set by the host. @throws OptionError naming the field */

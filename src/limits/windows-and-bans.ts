@@ -2,7 +2,7 @@ import type { Limits } from './plans.js'
 
 /** Usage of one partition: counts of the current windows, and bans. Times are in ms. */
 export interface Usage {
-  readonly lastSeen: number
+  readonly lastSeenAt: number
   readonly minuteCount: number
   /** 429 responses with code `rate_limit_exceeded` in the minute of `lastSeen`. */
   readonly rejections: number
@@ -43,7 +43,7 @@ export const CLOCK_SKEW = MINUTE
 const NEVER = 0
 
 const UNSEEN: Usage = {
-  lastSeen: Number.NEGATIVE_INFINITY,
+  lastSeenAt: Number.NEGATIVE_INFINITY,
   minuteCount: 0,
   rejections: 0,
   dayCount: 0,
@@ -73,11 +73,11 @@ export function decide(
 ): { readonly decision: Decision; readonly usage: Usage } {
   if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
   const current = Math.floor(now)
-  const steppedBack = usage.lastSeen - current
-  const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeen : current
+  const steppedBack = usage.lastSeenAt - current
+  const at = steppedBack > 0 && steppedBack <= CLOCK_SKEW ? usage.lastSeenAt : current
 
-  const sameMinute = windowOf(usage.lastSeen, MINUTE) === windowOf(at, MINUTE)
-  const sameDay = windowOf(usage.lastSeen, DAY) === windowOf(at, DAY)
+  const sameMinute = windowOf(usage.lastSeenAt, MINUTE) === windowOf(at, MINUTE)
+  const sameDay = windowOf(usage.lastSeenAt, DAY) === windowOf(at, DAY)
   const minuteCount = sameMinute ? usage.minuteCount : 0
   const rejections = sameMinute ? usage.rejections : 0
   const dayCount = sameDay ? usage.dayCount : 0
@@ -102,7 +102,7 @@ export function decide(
         window: dayApplies ? 'day' : 'minute',
       },
       usage: {
-        lastSeen: at,
+        lastSeenAt: at,
         minuteCount: minuteCount + 1,
         rejections,
         dayCount: dayCount + 1,
@@ -116,8 +116,8 @@ export function decide(
   const refusal: Refusal = { limits, current, window: dayLeft === 0 ? 'day' : 'minute', windowEnd }
   if (banned) return { decision: reject('api_key_banned', refusal, bannedUntil), usage }
 
-  const counts = { lastSeen: at, minuteCount, dayCount, bannedUntil, banLevel }
-  if (rejections < banAfter(limits)) {
+  const counts = { lastSeenAt: at, minuteCount, dayCount, bannedUntil, banLevel }
+  if (rejections < rejectionsBeforeBan(limits)) {
     const decision = reject('rate_limit_exceeded', refusal, 0)
     return { decision, usage: { ...counts, rejections: rejections + 1 } }
   }
@@ -161,6 +161,6 @@ function windowOf(instant: number, length: number): number {
 }
 
 /** Rejections allowed per minute; the next one starts a ban. */
-export function banAfter({ perMinute, banAfter }: Limits): number {
-  return banAfter ?? Math.max(10, Math.floor(perMinute / 2))
+export function rejectionsBeforeBan({ perMinute, banAfterRejections }: Limits): number {
+  return banAfterRejections ?? Math.max(10, Math.floor(perMinute / 2))
 }

@@ -10,6 +10,7 @@ import type { Emit } from '../events.js'
 import { type Awaitable, chain, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
+import type { Duration } from '../lib/time.js'
 import type { InsertedOnce, IsGone, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
@@ -52,12 +53,14 @@ export interface Signal {
 export interface PetsOptions {
   readonly storage: PetStorage
   readonly defaultStatus: PetStatus | null
-  readonly sunset: number | null
-  readonly idempotency: Idempotency | null
+  readonly sunsetAt: number | null
+  /** Its `ttl` is in ms. */
+  readonly idempotency: { readonly ttl: number } | null
 }
 
 export interface Idempotency {
-  readonly ttlMs: number
+  /** How long a key is kept. */
+  readonly ttl: Duration
 }
 
 /** The operations within the core, synchronous if the storage is. */
@@ -86,7 +89,7 @@ export interface CreateName {
 }
 
 export function createPetOperations(
-  { storage, defaultStatus, sunset, idempotency }: PetsOptions,
+  { storage, defaultStatus, sunsetAt, idempotency }: PetsOptions,
   emit: Emit,
 ): PetOperations {
   return {
@@ -102,7 +105,7 @@ export function createPetOperations(
       const pet = toNewPet(parsed, defaultStatus)
       // The fingerprint ignores `defaultStatus`, so that changing it does not break retries.
       const asked = fingerprintOf(parsed)
-      const expiresAt = now + (idempotency?.ttlMs ?? 0)
+      const expiresAt = now + (idempotency?.ttl ?? 0)
       const once = { scope, idempotencyKey, fingerprint: asked, expiresAt }
       const { insertOnce } = storage as Required<PetStorage>
       return orElse(
@@ -117,7 +120,7 @@ export function createPetOperations(
     },
     listPets: filter => orElse(() => storage.list(filter), failed('listPets')),
     getPet(id, now) {
-      if (sunset !== null && now >= sunset) throw gone(sunset)
+      if (sunsetAt !== null && now >= sunsetAt) throw gone(sunsetAt)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)
       return orElse(() => chain(storage.find(key), existing), failed('getPet'))

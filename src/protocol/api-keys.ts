@@ -1,7 +1,6 @@
 import type { CredentialProblem } from '../api-error.js'
 import {
   check,
-  isInstant,
   isObject,
   isOneOf,
   isSecretObject,
@@ -12,6 +11,7 @@ import {
   settingsOf,
   typed,
 } from '../lib/check-options.js'
+import { isInstant } from '../lib/time.js'
 import {
   checkLimits,
   type Limits,
@@ -41,8 +41,8 @@ const API_KEY = {
   plan: { ...isOneOf(PLAN_NAMES), secret: isNoPlan },
   /** Required on enterprise, not allowed on other plans (spec §8). */
   limits: optional(typed<Limits>(isObject)),
-  /** First instant at which the key is invalid, in ms since the Unix epoch. */
-  expires: optional(isInstant),
+  /** First instant at which the key is invalid. */
+  expiresAt: optional(isInstant),
 } as const
 
 function isNoPlan(text: string): boolean {
@@ -53,7 +53,7 @@ export interface KnownKey {
   readonly id: string
   readonly plan: Plan
   readonly limits: Limits
-  readonly expires?: number | undefined
+  readonly expiresAt?: number | undefined
 }
 
 /** Returns SHA-256 as 64 lower-case hex digits. */
@@ -112,7 +112,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
   return {
     find(apiKey, now = Number.NEGATIVE_INFINITY) {
       const known = plain.get(apiKey) ?? findByDigest(apiKey)
-      return known?.expires !== undefined && now >= known.expires ? undefined : known
+      return known?.expiresAt !== undefined && now >= known.expiresAt ? undefined : known
     },
     add(apiKey, record) {
       if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -191,7 +191,7 @@ function hasSameLimits(one: Limits, other: Limits): boolean {
   return (
     one.perMinute === other.perMinute &&
     one.perDay === other.perDay &&
-    one.banAfter === other.banAfter
+    one.banAfterRejections === other.banAfterRejections
   )
 }
 
@@ -231,7 +231,7 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
       `Unknown field in \`${field}\`; expected ${expected}`,
     )
   }
-  const { id, plan, limits, expires } = settingsOf(API_KEY, record, `${field}.`)
+  const { id, plan, limits, expiresAt } = settingsOf(API_KEY, record, `${field}.`)
   if (plan !== 'enterprise' && limits !== undefined) {
     const message = `Expected \`${field}.limits\` only on enterprise, got it on ${plan}`
     throw new OptionError(
@@ -243,5 +243,5 @@ function readApiKey(record: ApiKey, plans: PlanTable): KnownKey {
     ...{ id, plan },
     limits: plan === 'enterprise' ? checkLimits(`${field}.limits`, limits) : plans[plan],
   }
-  return expires === undefined ? known : { ...known, expires }
+  return expiresAt === undefined ? known : { ...known, expiresAt }
 }

@@ -82,7 +82,7 @@ export interface About extends Identity {
   /** Code of the 429 that shadow mode suppressed. */
   readonly shadowed?: 'rate_limit_exceeded' | 'api_key_banned' | undefined
   /** `Location` of the stored animal, if a test double sends an error in place of the 201. */
-  readonly storedAt?: string | undefined
+  readonly location?: string | undefined
   /** Number in the journal of a test double. */
   readonly journal?: number | undefined
 }

@@ -106,7 +106,7 @@ export interface HeaderOptions {
   /** Undefined only for requests over HTTP, which have a Host. */
   readonly cors: boolean | undefined
   readonly standardHeaders: Draft | null
-  readonly sunset: number | null
+  readonly sunsetAt: number | null
   readonly deprecatedAt: number | null
   readonly idempotency: Idempotency | null
 }
@@ -118,7 +118,7 @@ export type ResponseHeaders = ReturnType<typeof responseHeaders>
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, standardHeaders, sunset, deprecatedAt, idempotency } = options
+  const { basePath, standardHeaders, sunsetAt, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   let sunsetDate: string | undefined
@@ -170,7 +170,7 @@ export function responseHeaders(options: HeaderOptions) {
       if (operation === 'getPet') {
         // Start, end and replacement: RFC 9745, RFC 8594, RFC 5829.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
-        if (sunset !== null) headers['Sunset'] = sunsetDate ??= new Date(sunset).toUTCString()
+        if (sunsetAt !== null) headers['Sunset'] = sunsetDate ??= new Date(sunsetAt).toUTCString()
         headers['Link'] = mount === '' ? successor : successorAt(mount)
       }
       return own ? Object.assign(headers, own) : headers

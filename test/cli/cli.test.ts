@@ -163,7 +163,7 @@ test('cli - own keys replace the demo keys and are never shown', async t => {
     ['GET /v1/pets?REDACTED 200', 'ci', 'pro', 299, 300],
     ['GET /v1/pets? 401', null, null, 59, 60],
   ])
-  assert.ok(lines.every(({ time, ms }) => Date.parse(time) > 0 && ms >= 0))
+  assert.ok(lines.every(({ time, durationMs }) => Date.parse(time) > 0 && durationMs >= 0))
   assert.doesNotMatch(output + log, /s3cret/)
 })
 

@@ -20,7 +20,7 @@ const BASE = { baseUrl: 'http://store.test/v1', apiKey: 'key' }
 
 test('aborting - a call leaves the queue at once and makes room', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const pets = client({ maxConcurrent: 1, maxQueued: 5, timeoutMs: 5_000 })
+  const pets = client({ maxConcurrent: 1, maxQueued: 5, timeout: 5_000 })
   faults.push(hang)
   const first = pets.createPet({ name: 'Rex', categoryId: 1 }).catch(() => {})
   const stop = new AbortController()
@@ -59,7 +59,7 @@ test('aborting - one signal for many calls: no warning, and all leave at once', 
 test('aborting - no kind of call leaves a listener or memory on a signal', async () => {
   const { signal } = new AbortController()
   const { client, store, faults, time } = createClientServer({ perMinute: 9_999, perDay: 9_999 })
-  const pets = client({ maxRetries: 1, timeoutMs: 5_000 })
+  const pets = client({ maxRetries: 1, timeout: 5_000 })
   await store.createPet({ name: 'Rex', categoryId: 1 }, { signal })
   const kinds: Record<string, () => Promise<unknown>> = {
     read: () => pets.listPets({}, { signal }),
@@ -190,14 +190,14 @@ test('all - without pagination, up to a page is complete, and a full one is an e
   }
 })
 
-test('timeoutMs - of one call', async () => {
+test('timeout - of one call', async () => {
   const { client, faults, time } = createClientServer()
   faults.push(hang)
   const pets = client({ maxRetries: 0 })
-  const call = pets.listPets({}, { timeoutMs: 250 })
+  const call = pets.listPets({}, { timeout: 250 })
   await assert.rejects(time.run(call), { message: /no response within 250 ms/ })
   assert.equal(time.clock() - T0, 250)
-  await assert.rejects(pets.listPets({}, { timeoutMs: 0 }), OptionError)
+  await assert.rejects(pets.listPets({}, { timeout: 0 }), OptionError)
 })
 
 test('sleep - that of node:timers/promises works as it is, and wrapped', async () => {
@@ -207,7 +207,7 @@ test('sleep - that of node:timers/promises works as it is, and wrapped', async (
   ]) {
     const { client, faults } = createClientServer()
     faults.push(answering(429, { 'retry-after': '0' }))
-    const pets = client({ sleep: (_, options) => sleep(1, options as never), timeoutMs: 1_000_000 })
+    const pets = client({ sleep: (_, options) => sleep(1, options as never), timeout: 1_000_000 })
     assert.deepEqual(await pets.listPets(), [])
   }
 })

@@ -75,7 +75,7 @@ test('client - an answer that breaks the contract says where', async () => {
 test('client - an answer that does not come in time is a ConnectionError', async () => {
   const { client, faults, time, seen } = createClientServer()
   faults.push(hang)
-  const call = client({ timeoutMs: 5_000 }).createPet({ name: 'Rex', categoryId: 1 })
+  const call = client({ timeout: 5_000 }).createPet({ name: 'Rex', categoryId: 1 })
   const error = await rejects(time.run(call), ConnectionError)
   assert.match(
     error.message,

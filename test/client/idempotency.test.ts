@@ -8,7 +8,7 @@ const REX = { name: 'Rex', categoryId: 1 }
 
 test('idempotency - a create is stored once, whatever happens to its responses', async () => {
   const { client, faults, time, store } = createServer()
-  const pets = client({ maxConcurrent: 4, timeoutMs: 1_000 })
+  const pets = client({ maxConcurrent: 4, timeout: 1_000 })
   const random = createRandom(1)
   const kinds = [undefined, reset, hang, lost, answering(500), answering(503), answering(408)]
   for (let n = 0; n < 400; n++) faults.push(kinds[Math.floor(random() * kinds.length)])
@@ -105,7 +105,7 @@ const lost: Fault = async serve => {
 }
 
 function createServer() {
-  const idempotency = { ttlMs: 86_400_000 }
+  const idempotency = { ttl: 86_400_000 }
   const limits = { perMinute: 1_000, perDay: 100_000 }
   const server = createClientServer(limits, undefined, { idempotency })
   const random = createRandom(7)

@@ -85,15 +85,15 @@ test('throttle - a 429 stops every call of the key, and the wait is never shorte
   ])
 })
 
-test('throttle - asked to wait longer than maxWaitMs: fails at once, and nothing more is sent', async () => {
+test('throttle - asked to wait longer than maxWait: fails at once, and nothing more is sent', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const pets = client({ maxWaitMs: 120_000 })
+  const pets = client({ maxWait: 120_000 })
   faults.push(answering(429, { 'retry-after': '121' }, rejection('rate_limit_exceeded')))
   const expected = { name: 'RateLimitError', retryAt: T0 + 121_000, retryAfter: 121, status: 429 }
   await assert.rejects(time.run(pets.listPets()), { ...expected, message: 'As the test says.' })
   await assert.rejects(time.run(pets.listPets()), {
     ...expected,
-    message: /longer than `maxWaitMs`/,
+    message: /longer than `maxWait`/,
   })
   assert.equal(time.clock(), T0)
   assert.equal(seen.length, 1)
@@ -106,7 +106,7 @@ test('throttle - a computer that slept does not sleep on: the clock is read once
   const { client, faults, time, seen } = createClientServer()
   let asleep = 0
   const clock = () => time.clock() + asleep
-  const pets = client({ clock, maxWaitMs: 3_600_000 })
+  const pets = client({ clock, maxWait: 3_600_000 })
   faults.push(answering(429, { 'retry-after': '1800' }))
   const call = pets.listPets()
   await time.run(time.sleep(1_000, {}))
@@ -142,9 +142,9 @@ test('throttle - a ban rejects waiting and new calls until it ends, each with an
   assert.deepEqual(await time.run(pets.listPets()), [])
 })
 
-test('throttle - with waitForBan, calls wait until the ban ends, beyond maxWaitMs', async () => {
+test('throttle - with waitForBan, calls wait until the ban ends, beyond maxWait', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const pets = client({ waitForBan: true, maxWaitMs: 1_000, maxRetries: 0 })
+  const pets = client({ waitForBan: true, maxWait: 1_000, maxRetries: 0 })
   faults.push(answering(429, { 'retry-after': '300' }, rejection('api_key_banned')))
   const calls = Array.from({ length: 3 }, () => pets.listPets())
   assert.deepEqual(await time.run(Promise.all(calls)), [[], [], []])
@@ -198,7 +198,7 @@ test('throttle - ten reads in a backoff hold no slot: a create is sent at once',
 test('throttle - a response that takes long holds up the first requests for a second at most', async () => {
   const { client, faults, time, seen } = createClientServer()
   faults.push(hang)
-  const pets = client({ maxRetries: 0, timeoutMs: 10_000 })
+  const pets = client({ maxRetries: 0, timeout: 10_000 })
   await time.run(Promise.allSettled([pets.listPets(), pets.listPets()]))
   assert.deepEqual(seen, ['GET - +0', 'GET 200 +1000'])
 })
@@ -229,7 +229,7 @@ test('throttle - a server without limits gets all requests at once', async () =>
 
 test('throttle - a turn ends with its request, however that ends', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const pets = client({ maxConcurrent: 1, maxRetries: 0, maxResponseBytes: 10, timeoutMs: 1_000 })
+  const pets = client({ maxConcurrent: 1, maxRetries: 0, maxResponseBytes: 10, timeout: 1_000 })
   const stop = new AbortController()
   const stopping: Fault = () => {
     stop.abort('stopped')

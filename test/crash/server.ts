@@ -15,7 +15,7 @@ if (path !== undefined) {
   const storage = path.endsWith('.sqlite') ? sqliteStorage(path) : jsonFile(path)
   await storage.ready()
   const apiKeys = { crash: { id: 'crash', plan: 'free' } } as const
-  const idempotency = { ttlMs: 86_400_000 }
+  const idempotency = { ttl: 86_400_000 }
   const store = createStore({
     storage,
     apiKeys,

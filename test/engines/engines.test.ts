@@ -22,7 +22,7 @@ test('engines - what waits for a frozen PostgreSQL is bounded in number and time
   skip: withoutPostgres,
 }, async () => {
   // Long enough that a busy machine adds all of them before the first is over.
-  const open = (timeoutMs: number) => postgresStorage({ url: postgresUrl, timeoutMs })
+  const open = (timeoutMs: number) => postgresStorage({ url: postgresUrl, timeout: timeoutMs })
   const other = open(60_000)
   const storage = open(10_000)
   await other.ready()
@@ -86,7 +86,7 @@ test('engines - a connection to Redis that died unnoticed is replaced', {
 })
 
 async function openStore(url = redisUrl) {
-  const limits = redisRateLimitStore({ url, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimitStore({ url, connectTimeout: 60_000 })
   await limits.ready()
   const degraded: string[] = []
   const policy = { perMinute: 1_000_000, perDay: 1_000_000 }

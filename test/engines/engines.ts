@@ -34,7 +34,7 @@ export interface Engine extends AsyncDisposable {
 }
 
 /** For tests of anything but time limits: no machine is ever busy enough to reach it. */
-export const PATIENT = { timeoutMs: 60_000 } as const
+export const PATIENT = { timeout: 60_000 } as const
 
 const POSTGRES = findProgram('initdb', debianPostgres())
 const PGBOUNCER = findProgram('pgbouncer', ['/usr/sbin'])

@@ -57,7 +57,7 @@ async function serve(schema: string) {
   const store = createStore({
     storage,
     apiKeys: { secret: { id: 'a', plan: 'enterprise', limits } },
-    idempotency: { ttlMs: 60_000 },
+    idempotency: { ttl: 60_000 },
   })
   const failures: unknown[] = []
   store.events.on('storage.failed', ({ error }) => failures.push(error))

@@ -53,11 +53,11 @@ test('listen - an invalid option is named with its value', async () => {
     [{ proxyHops: true }, 'Expected `proxyHops` to be an integer of at least 0, got true'],
     [
       { requestTimeout: 0 },
-      'Expected `requestTimeout` to be an integer from 1 to 2147483647, got 0',
+      "Expected `requestTimeout` to be a duration in whole ms from 1 to 2147483647, or a text like '500ms' or '61s', got 0",
     ],
     [
       { keepAliveTimeout: 2 ** 31 },
-      'Expected `keepAliveTimeout` to be an integer from 1 to 2147483647, got 2147483648',
+      "Expected `keepAliveTimeout` to be a duration in whole ms from 1 to 2147483647, or a text like '500ms' or '61s', got 2147483648",
     ],
   ] as const) {
     await assert.rejects(listen(openStore(), options as ListenOptions), {

@@ -9,7 +9,9 @@ import { distance, nearestFirst } from '../../src/lib/did-you-mean.js'
 
 const STORAGE = 'an object with the methods insert, find, list, dump, restore'
 const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
-const INSTANT = 'milliseconds since the Unix epoch, or null'
+const INSTANT =
+  "an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', or null"
+const DURATION = "a duration in whole ms from 1, or a text like '500ms' or '61s'"
 const BASE = "'' or segments such as '/v1'"
 const COUNT = 'an integer of at least 1'
 
@@ -29,11 +31,11 @@ const WRONG: readonly (readonly [name: string, value: unknown, rule: string, sho
   ['basePath', '/a b', BASE, "'/a b'"],
   ['basePath', ['/v1'], BASE, 'an array'],
   ['defaultStatus', 'lost', "one of 'available', 'pending', 'sold', or null", "'lost'"],
-  ['sunset', Number.NaN, INSTANT, 'NaN'],
-  ['sunset', '2030-12-05', INSTANT, "'2030-12-05'"],
-  ['sunset', 8_640_000_000_000_001, INSTANT, '8640000000000001'],
+  ['sunsetAt', Number.NaN, INSTANT, 'NaN'],
+  ['sunsetAt', '2030-13-05', INSTANT, "'2030-13-05'"],
+  ['sunsetAt', 8_640_000_000_000_001, INSTANT, '8640000000000001'],
   ['deprecatedAt', -8_640_000_000_000_001, INSTANT, '-8640000000000001'],
-  ['rateLimitStoreTimeoutMs', 0, 'an integer from 1 to 2147483647', '0'],
+  ['rateLimitStoreTimeout', 0, DURATION.replace('1,', '1 to 2147483647,'), '0'],
   ['pagination', 1, 'true or false', '1'],
   ['cors', '*', 'true or false', "'*'"],
   ['standardHeaders', 'draft-7', "one of 'draft-10', 'draft-11', null", "'draft-7'"],
@@ -100,7 +102,7 @@ test('options - an error names option, rule and value as data', () => {
     [{ apiKeys: { s3cret: key } }, "apiKeys['ci'].plan", /^one of 'free'/, 'a string'],
     [{ apiKeys: { s3cret: 's3cret' } }, 'apiKeys[…]', /^an object$/, 'a string'],
     [{ apiKeys: { 's3cret key': key } }, 'apiKeys', /^printable ASCII/, undefined],
-    [{ sunset: 0, deprecatedAt: 1 }, 'deprecatedAt', /^at or before `sunset`/, undefined],
+    [{ sunsetAt: 0, deprecatedAt: 1 }, 'deprecatedAt', /^at or before `sunsetAt`/, undefined],
   ] as const) {
     assert.throws(() => open(options), { name: 'OptionError', option, expected, got })
   }
@@ -128,7 +130,7 @@ test('options - names are compared by edit distance', () => {
 })
 
 test('options - undefined means the default, and a missing required option is named', async () => {
-  const store = open({ basePath: undefined, sunset: undefined, rateLimitStore: undefined })
+  const store = open({ basePath: undefined, sunsetAt: undefined, rateLimitStore: undefined })
   assert.equal(store.basePath, '/v1')
   assert.equal(store.maxBodyBytes, 1_048_576)
   const message = `Expected \`apiKeys\` to be an object, got undefined`
@@ -147,7 +149,7 @@ test('options - an invalid plan is named with its field', () => {
     [{ gold: {} }, 'Unknown option `plans.gold`; expected one of free, pro, business, anonymous'],
     [
       { free: { perMinute: 1, perDay: 1, perHour: 1 } },
-      'Unknown option `plans.free.perHour`; expected one of perDay, perMinute, banAfter',
+      'Unknown option `plans.free.perHour`; expected one of perDay, perMinute, banAfterRejections',
     ],
   ] as const) {
     assert.throws(() => open({ plans }), { name: 'OptionError', message })
@@ -173,7 +175,7 @@ test('options - an invalid key is named by its id, never by its value', () => {
     [null, 'Expected `apiKeys[…]` to be an object, got null'],
     [
       { s3cret: { id: 'a' } },
-      'Unknown field in `apiKeys[…]`; expected one of id, plan, limits, expires',
+      'Unknown field in `apiKeys[…]`; expected one of id, plan, limits, expiresAt',
     ],
     [{ id: 'a', plan: 'gold' }, `Expected \`apiKeys['a'].plan\` to be ${names}, got a string`],
     [
@@ -186,7 +188,7 @@ test('options - an invalid key is named by its id, never by its value', () => {
     ],
     [
       { id: 'a', plan: 'free', name: 'x' },
-      "Unknown option `apiKeys['a'].name`; expected one of id, plan, limits, expires",
+      "Unknown option `apiKeys['a'].name`; expected one of id, plan, limits, expiresAt",
     ],
   ] as const) {
     assert.throws(() => open({ apiKeys: { secret: record } }), { name: 'OptionError', message })
@@ -218,24 +220,24 @@ test('options - API keys are unique, and keys with one id have one plan', () => 
 
 test('options - deprecatedAt cannot be after sunset', () => {
   open({ deprecatedAt: SUNSET })
-  open({ deprecatedAt: SUNSET + 1, sunset: null })
+  open({ deprecatedAt: SUNSET + 1, sunsetAt: null })
   assert.throws(() => open({ deprecatedAt: SUNSET + 1 }), {
     name: 'OptionError',
-    message: 'Expected `deprecatedAt` to be at or before `sunset` (RFC 9745 §4)',
+    message: 'Expected `deprecatedAt` to be at or before `sunsetAt` (RFC 9745 §4)',
   })
 })
 
 test('options - `idempotency` needs a lifetime, and a storage that keeps keys', () => {
   for (const [idempotency, message] of [
-    [{}, `Expected \`idempotency.ttlMs\` to be ${COUNT}, got undefined`],
-    [{ ttlMs: 0 }, `Expected \`idempotency.ttlMs\` to be ${COUNT}, got 0`],
-    [{ ttlMs: 1, ttl: 1 }, 'Unknown option `idempotency.ttl`; expected one of ttlMs'],
+    [{}, `Expected \`idempotency.ttl\` to be ${DURATION}, got undefined`],
+    [{ ttl: 0 }, `Expected \`idempotency.ttl\` to be ${DURATION}, got 0`],
+    [{ ttl: 1, ttlMs: 1 }, 'Unknown option `idempotency.ttlMs`; expected one of ttl'],
   ] as const) {
     assert.throws(() => open({ idempotency }), { name: 'OptionError', message })
   }
   const { insertOnce: _, ...storage } = memoryStorage()
   open({ storage })
-  assert.throws(() => open({ storage, idempotency: { ttlMs: 1 } }), {
+  assert.throws(() => open({ storage, idempotency: { ttl: 1 } }), {
     name: 'OptionError',
     message:
       'Expected `storage` to have the method insertOnce, which `idempotency` requires; this one cannot store a key with its animal',
@@ -243,8 +245,8 @@ test('options - `idempotency` needs a lifetime, and a storage that keeps keys', 
 })
 
 test('options - accepts values at their bounds', () => {
-  open({ sunset: 8.64e15, deprecatedAt: -8.64e15 })
-  open({ maxBodyBytes: 0, rateLimitStoreTimeoutMs: 1 })
+  open({ sunsetAt: '9999-12-31', deprecatedAt: new Date(0) })
+  open({ maxBodyBytes: 0, rateLimitStoreTimeout: 1 })
 })
 
 test('options - error messages show the first 80 characters of a value', () => {

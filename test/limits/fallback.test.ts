@@ -102,7 +102,7 @@ test('circuit breaker - counts kept in this process need none', async t => {
 test('circuit breaker - an answer in time leaves no timer behind', async () => {
   const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   const { rateLimitStore } = remoteLimits()
-  const waits = { rateLimitStoreTimeoutMs: 60_000 }
+  const waits = { rateLimitStoreTimeout: 60_000 }
   const store = createStore({ storage: memoryStorage(), apiKeys: KEYS, rateLimitStore, ...waits })
   const before = timers()
   await store.forKey('a').listPets()
@@ -118,7 +118,7 @@ function open(t: TestContext, serverOf?: (partition: string) => string) {
     storage: memoryStorage(),
     apiKeys: KEYS,
     rateLimitStore,
-    rateLimitStoreTimeoutMs: TIMEOUT,
+    rateLimitStoreTimeout: TIMEOUT,
     clock: () => T0,
   })
   const errors: string[] = []

@@ -72,7 +72,7 @@ test('limiter - a fraction of a millisecond never moves a boundary', () => {
 
 test('limiter - rejections before a ban do not count towards the next one', () => {
   const table = memoryRateLimitStore()
-  const policy = { perMinute: 1_000, perDay: 1, banAfter: 2 }
+  const policy = { perMinute: 1_000, perDay: 1, banAfterRejections: 2 }
   const codes = (now: number, count: number) =>
     Array.from({ length: count }, () => (table.consume('key', policy, now) as Decision).code)
   const [limited, banned] = ['rate_limit_exceeded', 'api_key_banned']
@@ -162,7 +162,7 @@ test('table - inspect counts nothing, reset forgets one partition and its ban', 
   consume(table, 'other', T0, 5)
   const usage = table.inspect('key') as Usage
   assert.deepEqual(usage, {
-    lastSeen: T0,
+    lastSeenAt: T0,
     minuteCount: 60,
     rejections: 0,
     dayCount: 60,

@@ -6,7 +6,7 @@ export const T0 = 1_893_456_000_000
 /**
  * `count` requests at one instant, and the outcome of the last. `at` is in ms after T0,
  * `reset` in seconds after it. `caller` is a partition and its policy: a plan, or
- * perMinute/perDay/banAfter. Outcome `RL` is `rate_limit_exceeded`, `BAN` is `api_key_banned`.
+ * perMinute/perDay/banAfterRejections. Outcome `RL` is `rate_limit_exceeded`, `BAN` is `api_key_banned`.
  */
 export type Vector = readonly [
   id: string,
@@ -23,8 +23,10 @@ export type Vector = readonly [
 /** The policy of a vector's caller. */
 export function limitsOf(name: string): Limits {
   if (Object.hasOwn(PLANS, name)) return PLANS[name as keyof PlanTable]
-  const [perMinute = 0, perDay = 0, banAfter] = name.split('/').map(Number)
-  return banAfter === undefined ? { perMinute, perDay } : { perMinute, perDay, banAfter }
+  const [perMinute = 0, perDay = 0, banAfterRejections] = name.split('/').map(Number)
+  return banAfterRejections === undefined
+    ? { perMinute, perDay }
+    : { perMinute, perDay, banAfterRejections: banAfterRejections }
 }
 
 /** Each letter starts with no counts; its rows run in order. */
@@ -79,7 +81,7 @@ export const VECTORS: readonly Vector[] = [
   ['G2', 0, 'key free', 1, 'RL', 60, 0, 60, 60],
   ['G3', 1, 'key pro', 1, 'ok', 300, 239, 60],
   ['G4', 2, 'key free', 1, 'RL', 60, 0, 60, 60],
-  // H: ban, Free (banAfter 30)
+  // H: ban, Free (banAfterRejections 30)
   ['H1', 10000, 'key free', 60, 'ok', 60, 0, 60],
   ['H2', 10000, 'key free', 30, 'RL', 60, 0, 60, 50],
   ['H3', 10000, 'key free', 1, 'BAN', 60, 0, 310, 300],

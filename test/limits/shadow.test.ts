@@ -12,7 +12,7 @@ import { startRedis, withoutRedis } from '../engines/engines.js'
 import { withoutSqlite } from '../stores/sqlite/availability.js'
 import { T0 } from './rate-limit-vectors.js'
 
-const LIMITS = { perMinute: 3, perDay: 8, banAfter: 2 }
+const LIMITS = { perMinute: 3, perDay: 8, banAfterRejections: 2 }
 const API_KEYS = { demo: { id: 'demo', plan: 'enterprise', limits: LIMITS } } as const
 const SECOND = 1_000
 
@@ -108,7 +108,7 @@ async function run(
     ...{
       rateLimitStore,
       rateLimiting,
-      rateLimitStoreTimeoutMs: 60_000,
+      rateLimitStoreTimeout: 60_000,
       standardHeaders: 'draft-11',
     },
   })

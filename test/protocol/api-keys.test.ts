@@ -68,17 +68,17 @@ test('api keys - keys with one id share its budget, so that a key can be replace
   const limits = { perMinute: 1, perDay: 2 }
   store.apiKeys.add('e1', { id: 'e', plan: 'enterprise', limits })
   store.apiKeys.add('e2', { id: 'e', plan: 'enterprise', limits: { ...limits } })
-  for (const other of [{ perMinute: 2 }, { perDay: 3 }, { banAfter: 4 }]) {
+  for (const other of [{ perMinute: 2 }, { perDay: 3 }, { banAfterRejections: 4 }]) {
     const record = { id: 'e', plan: 'enterprise', limits: { ...limits, ...other } } as const
     assert.throws(() => store.apiKeys.add('e3', record), /same plan and limits$/)
   }
 })
 
-test('api keys - a key is invalid from the instant of `expires` on, and its budget remains', async () => {
+test('api keys - a key is invalid from the instant of `expiresAt` on, and its budget remains', async () => {
   let now = 999
   const store = createStore({
     storage: memoryStorage(),
-    apiKeys: { old: { id: 'a', plan: 'free', expires: 1_000 } },
+    apiKeys: { old: { id: 'a', plan: 'free', expiresAt: 1_000 } },
     clock: () => now,
   })
   const list = () => store.forKey('old').listPets()
@@ -87,7 +87,7 @@ test('api keys - a key is invalid from the instant of `expires` on, and its budg
   now = 1_000
   await assert.rejects(list(), { code: 'unauthorized' })
   assert.equal(store.apiKeys.find('old', 1_000), undefined)
-  assert.equal(store.apiKeys.find('old')?.expires, 1_000)
+  assert.equal(store.apiKeys.find('old')?.expiresAt, 1_000)
   for (const expires of ['2030-01-01', Number.NaN, null]) {
     const record = { id: 'b', plan: 'free', expires } as never
     assert.throws(() => store.apiKeys.add('k', record), /`apiKeys\['b'\]\.expires`/)

@@ -149,7 +149,11 @@ for (const draft of ['draft-10', 'draft-11'] as const)
     let now = T0 + 500
     const store = open({
       apiKeys: {
-        demo: { id: 'demo', plan: 'enterprise', limits: { perMinute: 2, perDay: 3, banAfter: 1 } },
+        demo: {
+          id: 'demo',
+          plan: 'enterprise',
+          limits: { perMinute: 2, perDay: 3, banAfterRejections: 1 },
+        },
       },
       clock: () => now,
       standardHeaders: draft,

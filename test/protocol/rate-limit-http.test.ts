@@ -66,7 +66,11 @@ for (const [name, open] of Object.entries(DOORS)) {
       storage: memoryStorage(),
       apiKeys: {
         good: { id: 'good', plan: 'free' },
-        tiny: { id: 'tiny', plan: 'enterprise', limits: { perMinute: 1, perDay: 10, banAfter: 2 } },
+        tiny: {
+          id: 'tiny',
+          plan: 'enterprise',
+          limits: { perMinute: 1, perDay: 10, banAfterRejections: 2 },
+        },
         ent: { id: 'ent', plan: 'enterprise', limits: { perMinute: 5_000, perDay: 2_000_000 } },
       },
       clock: () => now,

@@ -125,16 +125,16 @@ async function open(
   perDay = PER_MINUTE,
 ) {
   const access = typeof server === 'string' ? { url: server } : { client: server }
-  const limits = redisRateLimitStore({ ...access, connectTimeoutMs: 60_000 })
+  const limits = redisRateLimitStore({ ...access, connectTimeout: 60_000 })
   await limits.ready()
   t.after(() => limits.close())
-  const policy = { perMinute: PER_MINUTE, perDay, banAfter: PER_MINUTE }
+  const policy = { perMinute: PER_MINUTE, perDay, banAfterRejections: PER_MINUTE }
   const record = (id: string): ApiKey => ({ id, plan: 'enterprise', limits: policy })
   const apiKeys = Object.fromEntries(ids.map(id => [idToKey(id), record(id)]))
   const store = createStore({
     storage: memoryStorage(),
     rateLimitStore: limits,
-    rateLimitStoreTimeoutMs: TIMEOUT_MS,
+    rateLimitStoreTimeout: TIMEOUT_MS,
     apiKeys,
   })
   const errors: string[] = []

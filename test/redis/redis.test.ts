@@ -79,9 +79,9 @@ const STRIDES = [
 
 const POLICIES: readonly Limits[] = [
   { perMinute: 3, perDay: 40 },
-  { perMinute: 5, perDay: 9, banAfter: 2 },
-  { perMinute: 1, perDay: 1, banAfter: 1 },
-  { perMinute: 2, perDay: 1_000, banAfter: Number.POSITIVE_INFINITY },
+  { perMinute: 5, perDay: 9, banAfterRejections: 2 },
+  { perMinute: 1, perDay: 1, banAfterRejections: 1 },
+  { perMinute: 2, perDay: 1_000, banAfterRejections: Number.POSITIVE_INFINITY },
   { perMinute: Number.MAX_SAFE_INTEGER, perDay: Number.MAX_SAFE_INTEGER },
 ]
 
@@ -89,7 +89,7 @@ test('redis - counts near 2^53 are exact', async () => {
   const limits = await open({ time: 'store' })
   const most = Number.MAX_SAFE_INTEGER
   const policy = { perMinute: most, perDay: most }
-  const usage = { ...NOTHING, lastSeen: T0, minuteCount: most - 3, dayCount: most - 2 }
+  const usage = { ...NOTHING, lastSeenAt: T0, minuteCount: most - 3, dayCount: most - 2 }
   await limits.restore([['key', usage]])
   assert.deepEqual(await limits.inspect('key'), usage)
   assert.deepEqual(await limits.consume('key', policy, T0), decide(usage, policy, T0).decision)
@@ -98,7 +98,7 @@ test('redis - counts near 2^53 are exact', async () => {
 })
 
 const NOTHING: Usage = {
-  lastSeen: 0,
+  lastSeenAt: 0,
   minuteCount: 0,
   rejections: 0,
   dayCount: 0,
@@ -131,7 +131,7 @@ test('redis - addresses are counted in this process, and keys by their id', asyn
 
 test('redis - every key expires: after its day, or a day after its ban', async () => {
   const limits = await open({ prefix: 'ttl:', time: 'store' })
-  const policy = { perMinute: 1, perDay: 2, banAfter: 1 }
+  const policy = { perMinute: 1, perDay: 2, banAfterRejections: 1 }
   await limits.consume('quiet', policy, T0 + 1_000)
   for (let n = 0; n < 3; n++) await limits.consume('banned', policy, T0)
   const lifetimes = async () => [await admin.pttl('ttl:quiet'), await admin.pttl('ttl:banned')]
@@ -182,7 +182,7 @@ test('redis - a cluster of three: quotas are exact, and all keys are dumped and 
   const client = new Cluster([{ host: '127.0.0.1', port: first.port }])
   after(() => client.disconnect())
   const limits = await open({ client })
-  const policy = { perMinute: 1_000, perDay: 20, banAfter: 1_000 }
+  const policy = { perMinute: 1_000, perDay: 20, banAfterRejections: 1_000 }
   const ids = Array.from({ length: 30 }, (_, n) => `key ${n}`)
   for (const id of ids) {
     const decisions = await Promise.all(
@@ -209,7 +209,7 @@ anywhere('redis - invalid options are refused, and show no URL', () => {
     [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
     [{ url: 'redis://host', time: 'mine' as never }, /`time` to be one of 'server', 'store'/],
-    [{ url: 'redis://host', connectTimeoutMs: 0 }, /`connectTimeoutMs` to be an integer/],
+    [{ url: 'redis://host', connectTimeout: 0 }, /`connectTimeout` to be an integer/],
   ]
   for (const [options, message] of cases) {
     assert.throws(
@@ -297,7 +297,7 @@ anywhere('redis - a server that accepts but never responds times out at the star
   const mute = createServer().listen(0, '127.0.0.1')
   await once(mute, 'listening')
   const { port } = mute.address() as { port: number }
-  const error = await failure({ url: `redis://127.0.0.1:${port}`, connectTimeoutMs: 100 })
+  const error = await failure({ url: `redis://127.0.0.1:${port}`, connectTimeout: 100 })
   assert.match(error.message, /no answer in time; check the address and the firewall/)
   mute.close()
 })
@@ -338,7 +338,7 @@ async function open(options: RedisOptions = {}): Promise<RedisRateLimitStore> {
   const limits = redisRateLimitStore({
     ...(options.client ? {} : { url }),
     prefix: `${prefixes++}:`,
-    connectTimeoutMs: 60_000,
+    connectTimeout: 60_000,
     ...options,
   })
   await limits.ready()

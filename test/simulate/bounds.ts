@@ -10,9 +10,9 @@ const SKEW = 60_000
 const MOST_OVER = 1_000
 
 /** Counts of addresses that were banned for longer than any world lasts. */
-export function crowdOf({ isCrowded, begin: lastSeen }: Setting): RateLimitSnapshot {
+export function crowdOf({ isCrowded, begin: lastSeenAt }: Setting): RateLimitSnapshot {
   const counts = { minuteCount: 0, rejections: 0, dayCount: 0, banLevel: 1 }
-  const usage = { ...counts, lastSeen, bannedUntil: NEVER }
+  const usage = { ...counts, lastSeenAt, bannedUntil: NEVER }
   return Array.from({ length: isCrowded ? MOST_ADDRESSES : 0 }, (_, at) => [
     `${STRANGER}${at}`,
     usage,
@@ -29,13 +29,13 @@ const NEVER = 1e15
 export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting): void {
   const addresses = actors.map(({ address }) => `addr:${address}`)
   const known = new Set(['addr:overflow', ...actors.map(({ name }) => name), ...addresses])
-  const latest = Math.max(...counts.map(([, { lastSeen }]) => lastSeen))
+  const latest = Math.max(...counts.map(([, { lastSeenAt }]) => lastSeenAt))
   const today = Math.floor((latest - SKEW) / DAY) * DAY
-  for (const [partition, { lastSeen, bannedUntil }] of counts) {
+  for (const [partition, { lastSeenAt, bannedUntil }] of counts) {
     if (partition.startsWith(STRANGER)) continue
-    const message = () => `counts of ${partition} are kept, used ${latest - lastSeen} ms ago`
+    const message = () => `counts of ${partition} are kept, used ${latest - lastSeenAt} ms ago`
     ensure(known.has(customerOf(partition)), 'memory.bounded', message)
-    ensure(Math.max(lastSeen, bannedUntil + DAY) >= today, 'memory.bounded', message)
+    ensure(Math.max(lastSeenAt, bannedUntil + DAY) >= today, 'memory.bounded', message)
   }
 }
 

@@ -57,12 +57,12 @@ function settingOf(choices: Choices): Setting {
         // The limits of one whose key has expired are those of its address.
         expiresIn: choices.chance(0.3) ? choices.pick([1_000, 60_000]) : null,
         client: {
-          maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfter),
+          maxConcurrent: Math.min(choices.pick([1, 2, 10, 10]), limits.banAfterRejections),
           maxQueued: choices.pick([10_000, 10_000, 2]),
           waitForBan: choices.chance(0.4),
           maxRetries: choices.pick([0, 1, 3, 3]),
-          maxWaitMs: choices.pick([0, 5_000, 120_000, 120_000]),
-          timeoutMs: choices.pick([400, 30_000, 30_000]),
+          maxWait: choices.pick([0, 5_000, 120_000, 120_000]),
+          timeout: choices.pick([400, 30_000, 30_000]),
         },
         skew: choices.pick([0, 0, 0, 500, -90_000, 3_600_000, -DAY]),
       }
@@ -92,7 +92,7 @@ function optionsOf(choices: Choices, begin: number): StoreSetting {
     pagination: choices.chance(0.5),
     defaultStatus: choices.pick(['available', 'available', 'sold', null] as const),
     cors: choices.chance(0.3),
-    sunset: choices.pick([DEFAULTS.sunset, DEFAULTS.sunset, null, begin + 600_000]),
+    sunsetAt: choices.pick([DEFAULTS.sunsetAt, DEFAULTS.sunsetAt, null, begin + 600_000]),
     deprecatedAt: choices.pick([null, begin]),
     standardHeaders: choices.pick([null, null, 'draft-10', 'draft-11'] as const),
     maxBodyBytes: choices.chance(0.1) ? 90 + choices.below(40) : MIB,
@@ -104,20 +104,20 @@ const MIB = 1_048_576
 /** Without any, requests arrive in the very millisecond that they are planned for. */
 const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
 
-const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfter: 10 }
+const GENEROUS: Limits = { perMinute: 100_000, perDay: 10_000_000, banAfterRejections: 10 }
 
 /** Those of the specification (spec §8). */
 const PLANS: readonly Limits[] = [
-  { plan: 'free', perMinute: 60, perDay: 1_000, banAfter: 30 },
-  { plan: 'pro', perMinute: 300, perDay: 10_000, banAfter: 150 },
-  { plan: 'business', perMinute: 1_000, perDay: 100_000, banAfter: 500 },
+  { plan: 'free', perMinute: 60, perDay: 1_000, banAfterRejections: 30 },
+  { plan: 'pro', perMinute: 300, perDay: 10_000, banAfterRejections: 150 },
+  { plan: 'business', perMinute: 1_000, perDay: 100_000, banAfterRejections: 500 },
 ]
 
 function limitsOf(choices: Choices): Limits {
   const perMinute = choices.pick([1, 3, 8, 20, 60, 1_000])
   const perDay = perMinute * choices.pick([1, 2, 5, 50, 1_000])
-  const banAfter = choices.pick([1, 2, 5, 10, 30, usualBanAfter(perMinute)])
-  return { perMinute, perDay, banAfter }
+  const banAfterRejections = choices.pick([1, 2, 5, 10, 30, usualBanAfter(perMinute)])
+  return { perMinute, perDay, banAfterRejections }
 }
 
 /** When they end: so long ago that they are forgotten, or just not, now, soon, and later than any ban can. */
@@ -125,11 +125,15 @@ const BANS = [-DAY, 1_000 - DAY, 0, MINUTE, 3_601_000, 3_602_000]
 
 /** Close to the end of the minute, the day, the patience, or a ban: nobody has to get there by requests. */
 function usageOf(choices: Choices, limits: Limits, begin: number): Usage {
-  const { perMinute, perDay, banAfter } = limits
+  const { perMinute, perDay, banAfterRejections } = limits
   const left = (limit: number) => Math.max(0, limit - choices.pick([0, 1, 3, limit]))
   const minuteCount = left(perMinute)
   return {
-    ...{ lastSeen: begin - choices.pick([0, 1, 1_000]), minuteCount, rejections: left(banAfter) },
+    ...{
+      lastSeenAt: begin - choices.pick([0, 1, 1_000]),
+      minuteCount,
+      rejections: left(banAfterRejections),
+    },
     dayCount: Math.max(minuteCount, left(perDay)),
     bannedUntil: choices.chance(0.5) ? 0 : 1_000 * Math.ceil(begin / 1_000) + choices.pick(BANS),
     banLevel: choices.below(6),
@@ -181,7 +185,7 @@ function edgeAfter(choices: Choices, at: number, { begin, options }: Setting): n
   const now = begin + at
   const endOf = (window: number) => (Math.floor(now / window) + 1) * window
   const end = choices.pick([
-    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunset ?? DEFAULTS.sunset],
+    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunsetAt ?? DEFAULTS.sunsetAt],
     // A ban that begins now, and the time for which it is remembered.
     ...[now + 5 * MINUTE, now + 10 * MINUTE, now + 5 * MINUTE + DAY],
   ])

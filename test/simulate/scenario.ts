@@ -39,7 +39,7 @@ export const DEFAULTS = {
   pagination: false,
   defaultStatus: 'available',
   cors: false,
-  sunset: Date.UTC(2030, 11, 5),
+  sunsetAt: Date.UTC(2030, 11, 5),
   deprecatedAt: null,
   standardHeaders: null,
   maxBodyBytes: 1_048_576,
@@ -51,8 +51,8 @@ export const CLIENT_DEFAULTS = {
   maxQueued: 10_000,
   waitForBan: false,
   maxRetries: 3,
-  maxWaitMs: 120_000,
-  timeoutMs: 30_000,
+  maxWait: 120_000,
+  timeout: 30_000,
 }
 
 export type ClientSetting = Readonly<typeof CLIENT_DEFAULTS>
@@ -87,7 +87,7 @@ export interface Limits {
   readonly plan?: 'free' | 'pro' | 'business'
   readonly perMinute: number
   readonly perDay: number
-  readonly banAfter: number
+  readonly banAfterRejections: number
 }
 
 /** Of limits that do not say it (README.md of the package). */

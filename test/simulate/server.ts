@@ -330,7 +330,7 @@ function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
     ...(anonymous && { plans: { anonymous } }),
     ...(hashesKeys && { sha256 }),
     apiKeys: Object.fromEntries([...keys].map(([key, record]) => apiKeyOf(key, record, setting))),
-    idempotency: idempotencyMs === null ? null : { ttlMs: idempotencyMs },
+    idempotency: idempotencyMs === null ? null : { ttl: idempotencyMs },
   }
 }
 
@@ -352,10 +352,16 @@ function apiKeyOf(
   { id, policy, expires }: KeyRecord,
   setting: Setting,
 ): [name: string, apiKey: ApiKey] {
-  const { plan, banAfter, ...rates } = policy
-  const limits = banAfter === usualBanAfter(rates.perMinute) ? rates : { ...rates, banAfter }
+  const { plan, banAfterRejections, ...rates } = policy
+  const limits =
+    banAfterRejections === usualBanAfter(rates.perMinute) ? rates : { ...rates, banAfterRejections }
   const name = nameOf(key, setting)
-  return [name, plan ? { id, plan, expires } : { id, plan: 'enterprise', limits, expires }]
+  return [
+    name,
+    plan
+      ? { id, plan, expiresAt: expires }
+      : { id, plan: 'enterprise', limits, expiresAt: expires },
+  ]
 }
 
 /** Some hosts know only the digests of keys. */

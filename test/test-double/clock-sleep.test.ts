@@ -198,7 +198,7 @@ test('clock - runs faster with a scale', async t => {
 test('clock - auto jumps to the end of a delay and to the time that Retry-After names', async () => {
   const double = createTestDouble()
   double.clock.auto = true
-  double.faults.arm({ kind: 'delay', ms: 500 })
+  double.faults.arm({ kind: 'delay', duration: 500 })
   double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 } })
   const statuses: number[] = []
   for (let at = 0; at < 1_001; at++) statuses.push((await list(double)).status)

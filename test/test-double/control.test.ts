@@ -280,7 +280,7 @@ test('worlds - a delayed request does not keep the server from closing', async (
   const double = createTestDouble({ control: true })
   const { control, close } = await double.listen()
   const [, world] = await command('POST', `${control}/worlds`)
-  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', ms: 60_000 })
+  await command('POST', `${world.controlUrl}/faults`, { kind: 'delay', duration: 60_000 })
   const late = fetch(`${world.baseUrl}/pets`, {
     headers: { authorization: `Bearer ${world.apiKeys.free}` },
   })
@@ -344,7 +344,7 @@ test('control - a snapshot with any one value replaced is restored or refused wi
   const { double, direct } = controlled()
   await double.fetch('/v1/pets', { headers: FREE })
   await direct('POST', 'pets', [{ name: 'Ada', categoryId: 1 }])
-  await direct('POST', 'faults', { kind: 'delay', ms: 5 })
+  await direct('POST', 'faults', { kind: 'delay', duration: 5 })
   const [, snapshot] = await direct('GET', 'snapshot')
   for (const path of pathsOf(snapshot)) {
     for (const value of [null, -1, 1e300, '', 'x', [], {}, [null], true]) {

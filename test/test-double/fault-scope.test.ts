@@ -142,7 +142,7 @@ test('faults - chance repeats exactly: after a reset, after a restore, and with 
 test('faults - chance is as likely as it says, and faults without a seed draw differently', async () => {
   const double = createTestDouble({ rateLimiting: false, journal: 1 })
   double.faults.arm({ kind: 'status', status: 503, chance: 0.25 })
-  double.faults.arm({ kind: 'delay', ms: 0, chance: 0.5 })
+  double.faults.arm({ kind: 'delay', duration: 0, chance: 0.5 })
   const seeds = double.faults.list().map(({ seed }) => seed)
   assert.deepEqual(seeds, [1, 2])
   const [once, both] = [{ failed: 0 }, { failed: 0 }]
@@ -159,7 +159,7 @@ test('faults - chance is as likely as it says, and faults without a seed draw di
 test('faults - jitter is drawn from the seed, between its bounds', async () => {
   const waits = async (seed: number) => {
     const double = createTestDouble()
-    double.faults.arm({ kind: 'delay', ms: 100, jitter: 50, seed, times: 'always' })
+    double.faults.arm({ kind: 'delay', duration: 100, jitter: 50, seed, times: 'always' })
     return double.run(async () => {
       const taken: number[] = []
       while (taken.length < 30) {
@@ -191,9 +191,9 @@ test('faults - an invalid scope is rejected when armed, and names the rule', () 
     [{ chance: 0 }, /`chance` to be a number above 0, up to 1, got 0/],
     [{ chance: 1.1 }, /`chance`/],
     [{ seed: -1 }, /`seed` to be an integer of at least 0/],
-    [{ jitter: -1, kind: 'delay', ms: 1 }, /`jitter`/],
-    [{ kind: 'trickle', ms: 1 }, /`bytes` to be an integer of at least 1/],
-    [{ kind: 'trickle', bytes: 1, ms: -1 }, /`ms`/],
+    [{ jitter: -1, kind: 'delay', duration: 1 }, /`jitter`/],
+    [{ kind: 'trickle', interval: 1 }, /`bytes` to be an integer of at least 1/],
+    [{ kind: 'trickle', bytes: 1, interval: -1 }, /`interval`/],
     [{ requestHeaders: [] }, /`requestHeaders` to be an object, got an array/],
     [{ requestHeaders: { 'a b': '1' } }, /`requestHeaders`.*names of headers/],
     [{ requestHeaders: { a: 1 } }, /`requestHeaders\.a` to be a string, true or false, got 1/],

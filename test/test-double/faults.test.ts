@@ -19,7 +19,7 @@ import {
 test('faults - a real delay takes real time on a frozen clock, and a reset ends it', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 300, real: true, times: 2 })
+  double.faults.arm({ kind: 'delay', duration: 300, real: true, times: 2 })
   let status = 0
   const call = async () => {
     status = (await list(double)).status
@@ -89,7 +89,7 @@ test('faults - an invalid fault is rejected when armed, and names the rule', () 
     [{ kind: 'status', status: 500, code: 'oops' }, /`code` to be one of 'invalid_request'/],
     [{ kind: 'status', status: 500, body: 7 }, /`body` to be a string, an object or an array/],
     [{ kind: 'status', status: 500, headers: { 'x\n': '1' } }, /`headers` to be/],
-    [{ kind: 'delay', ms: 1, real: 'yes' }, /`real` to be true or false/],
+    [{ kind: 'delay', duration: 1, real: 'yes' }, /`real` to be true or false/],
     [{ kind: 'hang', nth: 0 }, /`nth` to be an integer of at least 1/],
     [{ kind: 'hang', real: true }, /Unknown option `real`/],
   ]
@@ -107,7 +107,7 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
   const shared = { id: 2n ** 60n }
   const status = { kind: 'status', status: 503 }
   for (const fault of [
-    { kind: 'delay', ms: 0 },
+    { kind: 'delay', duration: 0 },
     { kind: 'hang', nth: 1, times: 1 },
     { ...status, retryAfter: { date: century } },
     { ...status, retryAfter: { date: -century } },
@@ -118,7 +118,7 @@ test('faults - accepts values at their bounds and rejects values beyond', () => 
     double.faults.arm(fault as Fault)
   }
   for (const fault of [
-    { kind: 'delay', ms: -1 },
+    { kind: 'delay', duration: -1 },
     { ...status, status: 600 },
     { ...status, retryAfter: 1.5 },
     { ...status, retryAfter: -1 },
@@ -284,7 +284,7 @@ test('faults - nth picks the matching request, even after a restore', async () =
 
 for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const) {
   test(`faults - ${kind} is the same in process and on a socket`, async () => {
-    const fault: Fault = kind === 'delay' ? { kind, ms: 1_000 } : { kind }
+    const fault: Fault = kind === 'delay' ? { kind, duration: 1_000 } : { kind }
     const [inProcess, overHttp] = [await outcome(fault, false), await outcome(fault, true)]
     assert.deepEqual(inProcess, overHttp)
     assert.deepEqual(inProcess, OUTCOMES[kind])
@@ -293,7 +293,7 @@ for (const kind of ['reset', 'hang', 'truncate', 'malformed', 'delay'] as const)
 
 test('faults - a delay combines with another fault', async () => {
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1_000, times: 'always' })
+  double.faults.arm({ kind: 'delay', duration: 1_000, times: 'always' })
   double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 1 } })
   const late = list(double)
   double.clock.advance('1s')

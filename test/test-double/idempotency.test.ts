@@ -4,7 +4,7 @@ import { createTestDouble, type TestDouble } from '../../adapters/test-double/in
 import { parseJson, toJson } from '../../src/index.js'
 import { CREATE, notesOf, T0 } from './requests.js'
 
-const options = { idempotency: { ttlMs: 60_000 } }
+const options = { idempotency: { ttl: 60_000 } }
 
 test('double idempotency - a create whose response a fault lost is stored once', async () => {
   for (const kind of ['reset', 'truncate', 'malformed'] as const) {

@@ -294,7 +294,7 @@ test('journal - counts every character of an exchange, and 500 for the rest, exa
 
 test('journal - a caller is a key: a request in flight says nothing of another key', async () => {
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1, keyId: 'demo-free' })
+  double.faults.arm({ kind: 'delay', duration: 1, keyId: 'demo-free' })
   const get = (key: string) => list(double, { authorization: `Bearer ${key}` })
   const waiting = get('demo-free')
   await get('demo-pro')

@@ -68,7 +68,7 @@ test('msw - a call that hangs ends with its time limit, which keeps no process a
 })
 
 test('msw - a status fault and a delay pass through unchanged', async () => {
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  double.faults.arm({ kind: 'delay', duration: 1_000 })
   double.faults.arm({ kind: 'status', status: 502, body: '<h1>Bad Gateway</h1>' })
   const answer = await double.run(() => byFetch())
   assert.deepEqual(answer, [502, '<h1>Bad Gateway</h1>'])

@@ -51,7 +51,7 @@ test('reset - brings back the animals as they were given, whatever became of the
 test('reset - a delayed upload that began before it is not delayed any more', async () => {
   for (const end of ['reset', 'close'] as const) {
     const double = createTestDouble()
-    double.faults.arm({ kind: 'delay', ms: 60_000 })
+    double.faults.arm({ kind: 'delay', duration: 60_000 })
     let finish = () => {}
     const body = new ReadableStream({
       start(controller) {
@@ -89,7 +89,7 @@ test('reset - an upload over a socket that began earlier ends in the state it be
 test('listen - closes while a delayed upload is still arriving', async () => {
   const double = createTestDouble()
   const server = await double.listen()
-  double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
+  double.faults.arm({ kind: 'delay', duration: 60_000, operation: 'createPet' })
   const socket = await announceCreate(server.port)
   await fetch(`${server.url}/pets`)
   const closed = server.close()
@@ -182,7 +182,7 @@ test('restore - yields the same snapshot, field by field', async () => {
   const double = createTestDouble()
   await double.seed([{ categoryId: 1, name: 'Ada', status: 'sold' } as const])
   double.faults.arm({ times: 2, kind: 'status', retryAfter: 1, status: 503 })
-  double.faults.arm({ ms: 5, kind: 'delay', operation: 'createPet' })
+  double.faults.arm({ duration: 5, kind: 'delay', operation: 'createPet' })
   for (let at = 0; at < 92; at++) await double.fetch('pets?x=1', { headers: FREE })
   await double.fetch('pets')
   double.clock.advance('90s')

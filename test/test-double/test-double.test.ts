@@ -151,7 +151,7 @@ test('reset - concurrent requests see the old state or the new one, and bring no
   const double = createTestDouble({ rateLimiting: false })
   const start = await double.digest()
   for (let round = 0; round < 20; round++) {
-    double.faults.arm({ kind: 'delay', ms: 1_000, operation: 'createPet' })
+    double.faults.arm({ kind: 'delay', duration: 1_000, operation: 'createPet' })
     const delayed = double.handle(creation('late'))
     await double.seed(Array.from({ length: 50 }, () => ADA))
     const readers: Awaitable<{ body: string }>[] = []
@@ -244,7 +244,7 @@ test('snapshot - an invalid one changes nothing and names the field', async () =
     [{}, /`pets` is required/],
     [{ ...good, time: { now: '2030', frozen: true } }, /`time\.now`/],
     [
-      { ...good, usage: [['demo-free', { lastSeen: 0 }]] },
+      { ...good, usage: [['demo-free', { lastSeenAt: 0 }]] },
       /`usage\.0\.1\.minuteCount` is required/,
     ],
     [{ ...good, faults: [{ kind: 'earthquake' }] }, /`kind` to be one of 'status'/],
@@ -260,7 +260,7 @@ test('snapshot - an invalid one changes nothing and names the field', async () =
 test('journal - lists exchanges in order, with virtual times and without keys', async () => {
   const double = createTestDouble({ apiKeys: { s3cret: { id: 'ci', plan: 'free' } } })
   const authorization = 'Bearer s3cret'
-  double.faults.arm({ kind: 'delay', ms: 500 })
+  double.faults.arm({ kind: 'delay', duration: 500 })
   const late = double.fetch('pets?limit=2&key=s3cret', { headers: { authorization } })
   await double.fetch('pets/7', { headers: { authorization } })
   double.clock.advance('2s')
@@ -438,7 +438,7 @@ test('test double - names an invalid option', () => {
         /^Expected `baseUrl` to be an absolute http or https URL, without user name, query and fragment, got an? [a-z]+$/,
       ],
     ),
-    [{ faults: [{ kind: 'delay' }] }, /`ms`/],
+    [{ faults: [{ kind: 'delay' }] }, /`duration`/],
     [{ pets: 5 }, /^Invalid `pets`: The animals must be an array, such as \[{/],
     [
       { snapshot: [] },
@@ -493,7 +493,7 @@ test('listen - close lets the process exit despite open sockets, hanging and del
     const server = await double.listen({ keepAliveTimeout: 60_000 })
     await Promise.all([1, 2, 3].map(async () => (await fetch(server.url + '/pets', { headers })).text()))
     double.faults.arm({ kind: 'hang' })
-    double.faults.arm({ kind: 'delay', ms: 60_000, operation: 'createPet' })
+    double.faults.arm({ kind: 'delay', duration: 60_000, operation: 'createPet' })
     const hung = fetch(server.url + '/pets', { headers }).catch(error => error.cause.code)
     const late = fetch(server.url + '/pets', { headers, method: 'POST', body: '' })
     while (double.requests().length < 5) await new Promise(setImmediate)
@@ -527,10 +527,10 @@ test("handler - serves a server of one's own as its request listener", async t =
 test('fetch - a pending call keeps the process alive as a socket would, and nothing else does', async () => {
   const faults: Record<string, [fault: object, clock: object]> = {
     hang: [{ kind: 'hang' }, {}],
-    delay: [{ kind: 'delay', ms: 600_000 }, {}],
-    'delay on a running clock': [{ kind: 'delay', ms: 600_000 }, { time: 'running' }],
-    'delay in real time': [{ kind: 'delay', ms: 600_000, real: true }, {}],
-    trickle: [{ kind: 'trickle', bytes: 1, ms: 600_000 }, {}],
+    delay: [{ kind: 'delay', duration: 600_000 }, {}],
+    'delay on a running clock': [{ kind: 'delay', duration: 600_000 }, { time: 'running' }],
+    'delay in real time': [{ kind: 'delay', duration: 600_000, real: true }, {}],
+    trickle: [{ kind: 'trickle', bytes: 1, interval: 600_000 }, {}],
   }
   // One after the other: where a call does not keep the process alive, it ends there.
   const output = await node(

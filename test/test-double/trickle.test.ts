@@ -14,7 +14,7 @@ const SIZE = Buffer.byteLength(BODY)
 test('trickle - takes real time with `real`, and none on an auto clock', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
   const double = await withZoe()
-  double.faults.arm({ kind: 'trickle', bytes: SIZE, ms: 300, real: true })
+  double.faults.arm({ kind: 'trickle', bytes: SIZE, interval: 300, real: true })
   const text = (await list(double)).text()
   assert.equal(await Promise.race([text, settled()]), 'waits')
   t.mock.timers.tick(300)
@@ -22,7 +22,7 @@ test('trickle - takes real time with `real`, and none on an auto clock', async t
   assert.equal(double.clock(), T0)
 
   double.clock.auto = true
-  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  double.faults.arm({ kind: 'trickle', bytes: 1, interval: 1_000 })
   assert.equal(await (await list(double)).text(), BODY)
   assert.equal(double.clock(), T0 + SIZE * 1_000)
 })
@@ -30,8 +30,8 @@ test('trickle - takes real time with `real`, and none on an auto clock', async t
 test('trickle - run lets no time pass while another request waits in real time', async t => {
   const double = await withZoe()
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'] })
-  double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000, keyId: 'demo-free' })
-  double.faults.arm({ kind: 'delay', ms: 300, real: true, keyId: 'demo-pro' })
+  double.faults.arm({ kind: 'trickle', bytes: 20, interval: 1_000, keyId: 'demo-free' })
+  double.faults.arm({ kind: 'delay', duration: 300, real: true, keyId: 'demo-pro' })
   const text = await double.run(async () => {
     const slow = (await list(double)).text()
     const other = list(double, { authorization: 'Bearer demo-pro' })
@@ -55,7 +55,7 @@ test('trickle - sends the headers at once and the body in pieces on the clock, t
   ]
   for (const send of doors) {
     const start = double.clock()
-    double.faults.arm({ kind: 'trickle', bytes: 20, ms: 1_000 })
+    double.faults.arm({ kind: 'trickle', bytes: 20, interval: 1_000 })
     const response = await send('/pets', { headers: FREE })
     assert.deepEqual([response.status, response.headers.get('content-length')], [200, String(SIZE)])
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -85,7 +85,7 @@ test('trickle - run lets the body arrive in virtual time, in process and on a so
   await using double = await withZoe()
   for (const send of await doorsOf(double)) {
     const start = double.clock()
-    double.faults.arm({ kind: 'trickle', bytes: 1, ms: 60_000 })
+    double.faults.arm({ kind: 'trickle', bytes: 1, interval: 60_000 })
     assert.equal(
       await double.run(async () => (await send('/pets', { headers: FREE })).text()),
       BODY,
@@ -96,7 +96,7 @@ test('trickle - run lets the body arrive in virtual time, in process and on a so
 
 test('trickle - pieces are due by the clock, however late the client reads', async () => {
   const double = await withZoe()
-  double.faults.arm({ kind: 'trickle', bytes: 10, ms: 1_000 })
+  double.faults.arm({ kind: 'trickle', bytes: 10, interval: 1_000 })
   await double.run(async () => {
     const response = await list(double)
     await double.clock.sleep(60_000)
@@ -107,7 +107,7 @@ test('trickle - pieces are due by the clock, however late the client reads', asy
 
 test('trickle - an abort ends the body with its reason', async () => {
   const double = await withZoe()
-  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  double.faults.arm({ kind: 'trickle', bytes: 1, interval: 1_000 })
   const abort = new AbortController()
   const response = await double.fetch('pets', { headers: FREE, signal: abort.signal })
   const text = response.text()
@@ -118,7 +118,7 @@ test('trickle - an abort ends the body with its reason', async () => {
 test('trickle - a client that leaves frees the connection, and the next request is served', async () => {
   await using double = await withZoe()
   const server = await double.listen()
-  double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  double.faults.arm({ kind: 'trickle', bytes: 1, interval: 1_000 })
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   socket.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo-free\r\n\r\n')
   const head = await new Promise<Buffer>(resolve => socket.once('data', resolve))
@@ -130,7 +130,7 @@ test('trickle - a client that leaves frees the connection, and the next request 
 
 test('trickle - a reset, a close and a closed server send the rest at once', async () => {
   const double = await withZoe()
-  const arm = () => double.faults.arm({ kind: 'trickle', bytes: 1, ms: 1_000 })
+  const arm = () => double.faults.arm({ kind: 'trickle', bytes: 1, interval: 1_000 })
   arm()
   const before = await list(double)
   const text = before.text()

@@ -94,7 +94,7 @@ test('clock - a delay ends when due, not before', async () => {
   const double = createTestDouble()
   const ended: string[] = []
   const start = (name: string, ms: number) => {
-    double.faults.arm({ kind: 'delay', ms })
+    double.faults.arm({ kind: 'delay', duration: ms })
     return list(double).then(() => ended.push(name))
   }
   const slow = start('slow', 2_000)
@@ -113,7 +113,7 @@ test('clock - a delay ends when due, not before', async () => {
 test('clock - a delay ends in real time while the clock runs, even across a freeze and a jump', async t => {
   const time = wallClock(t)
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1_000, times: 2 })
+  double.faults.arm({ kind: 'delay', duration: 1_000, times: 2 })
   const first = list(double)
   await settled()
   double.clock.resume()

@@ -50,7 +50,7 @@ test('fault.unused - a fault of the body has not fired where there is none', asy
   for (const fault of [
     { kind: 'truncate' },
     { kind: 'malformed' },
-    { kind: 'trickle', bytes: 1, ms: 1 },
+    { kind: 'trickle', bytes: 1, interval: 1 },
   ] as const) {
     double.faults.arm(fault)
     const answer = await double.fetch('pets', { method: 'HEAD', headers: FREE })

@@ -150,7 +150,7 @@ test('verdict key.refused - names the slip as the 401 does', async () => {
 })
 
 test('verdict - no note for a client that corrects its create, slows down or has idempotency', async () => {
-  const double = createTestDouble({ idempotency: { ttlMs: 60_000 } })
+  const double = createTestDouble({ idempotency: { ttl: 60_000 } })
   const api = createApi(double)
   await api.send({ body: { name: '🐕', categoryId: 'one' } })
   await api.send({ body: { name: '🐕', categoryId: 1 }, headers: { 'idempotency-key': 'a' } })
@@ -389,7 +389,7 @@ test('verdict - no header of a response breaks the report, the next request, a r
 
 test('verdict - a request that ends after a reset counts where it began', async () => {
   const double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1000 })
+  double.faults.arm({ kind: 'delay', duration: 1000 })
   const answer = createApi(double).send({ path: 'pets?page=2' })
   await arrived(double)
   double.reset()

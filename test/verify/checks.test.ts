@@ -374,7 +374,7 @@ test('verify - a server that cannot be verified is one clear line', async t => {
     const run = verify({
       baseUrl: `http://127.0.0.1:${port}/v1`,
       apiKey: 's3cret',
-      timeoutMs: 1_000,
+      timeout: 1_000,
     })
     await assert.rejects(run, (error: Error) => {
       assert.ok(error instanceof VerifyError, String(error))
@@ -592,7 +592,7 @@ async function openOwn(
       [MAIN_KEY]: { id: 'main', plan: 'free' },
       [SPARE_KEY]: { id: 'spare', plan: 'free' },
     },
-    idempotency: { ttlMs: DAY },
+    idempotency: { ttl: DAY },
     ...given,
     storage,
     clock,

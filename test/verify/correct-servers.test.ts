@@ -43,7 +43,7 @@ for (const [name, choices] of Object.entries(PLAIN)) {
     const sleep = async (ms: number) => {
       now += ms
     }
-    const time = { clock, sleep, maxWaitMs: 10 * DAY }
+    const time = { clock, sleep, maxWait: 10 * DAY }
     const options = { baseUrl, exhaust: true, spareApiKey: SPARE, ...time }
     assert.deepEqual(await broken(options), [])
   })

@@ -93,7 +93,7 @@ async function resultsOf(
 ): Promise<readonly CheckResult[]> {
   const server = await openFaulty(fault)
   const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
-  const options = { ...server, ...keys, exhaust, idempotency: true, maxWaitMs: DAY }
+  const options = { ...server, ...keys, exhaust, idempotency: true, maxWait: DAY }
   return (await verify(options)).results
 }
 

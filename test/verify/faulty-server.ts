@@ -34,7 +34,7 @@ export async function openFaulty({
   const store = createStore({
     storage: memoryStorage(),
     clock: () => now,
-    idempotency: { ttlMs: 60_000 },
+    idempotency: { ttl: 60_000 },
     apiKeys: {
       [MAIN_KEY]: { id: 'main', plan: 'business' },
       [SPARE_KEY]: { id: 'spare', plan: 'enterprise', limits },

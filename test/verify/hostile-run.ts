@@ -11,7 +11,14 @@ setInterval(measure, 10).unref()
 const [baseUrl = '', apiKey = '', limit] = process.argv.slice(2)
 const timeoutMs = Number(limit)
 const only = ['auth', 'list', 'http', 'ratelimit']
-const lines = await verify({ baseUrl, apiKey, timeoutMs, maxWaitMs: 30_000, sleep, only }).then(
+const lines = await verify({
+  baseUrl,
+  apiKey,
+  timeout: timeoutMs,
+  maxWait: 30_000,
+  sleep,
+  only,
+}).then(
   ({ results }) =>
     results.flatMap(({ id, failure }) => (failure ? [`${id}: ${failure.came}`] : [])),
   (error: unknown) => {

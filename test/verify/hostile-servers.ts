@@ -14,7 +14,7 @@ export interface HostileServer {
   /** What a run says, in its only line or among its failures. */
   readonly says: RegExp
   /** @default 10_000 */
-  readonly timeoutMs?: number
+  readonly timeout?: number
   readonly bytes?: (socket: Socket) => void
   readonly http?: () => RequestListener
 }
@@ -29,13 +29,13 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   {
     name: 'never answers',
     says: /does not answer within 500 ms$/,
-    timeoutMs: 500,
+    timeout: 500,
     bytes: () => {},
   },
   {
     name: 'sends one byte of a body at a time',
     says: /does not answer within 500 ms$/,
-    timeoutMs: 500,
+    timeout: 500,
     bytes: onRequest(socket => {
       socket.write(`${OK}Content-Length: 1000000\r\n\r\n`)
       const timer = setInterval(() => socket.write(' '), 20)
@@ -45,13 +45,13 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   {
     name: 'answers once and then never again',
     says: /no response: no complete response within 10000 ms/,
-    timeoutMs: 10_000,
+    timeout: 10_000,
     http: () => afterFirst(() => {}),
   },
   {
     name: 'never answers on a connection of our own',
     says: /http\.chunked: no response: no complete response within 10000 ms/,
-    timeoutMs: 10_000,
+    timeout: 10_000,
     http: () => {
       const serve = right()
       return (request, response) => {
@@ -75,7 +75,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   // No HTTP
   {
     name: 'sends interim responses for ever',
-    timeoutMs: 500,
+    timeout: 500,
     says: /does not answer|closes the connection|Cannot reach/,
     bytes: onRequest(socket => pour(socket, 'HTTP/1.1 103 Early Hints\r\n\r\n')),
   },

@@ -28,7 +28,7 @@ async function endsWell(hostile: HostileServer, attempts: number): Promise<void>
   const { name, says } = hostile
   const server = await openHostile(hostile)
   try {
-    const { lines, mebibytes } = await runAt(server.baseUrl, hostile.timeoutMs)
+    const { lines, mebibytes } = await runAt(server.baseUrl, hostile.timeout)
     const shown = `${name}: ${lines.join('\n').slice(0, 2_000)}`
     assert.ok(
       lines.some(line => says.test(line)),

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { nearestFirst } from '../../../src/lib/did-you-mean.js'
 import { count } from '../../../src/lib/pluralize.js'
+import { isInstant } from '../../../src/lib/time.js'
 import { BASE_PATH, PAGE_SIZE } from '../../../src/pets/specification.js'
 import { DIGEST } from '../../../src/protocol/api-keys.js'
 import { listen } from '../../http/listen.js'
@@ -118,7 +119,8 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
   // The key for the command: in plain text, and valid now.
   const [apiKey] =
     Object.entries(apiKeys).find(
-      ([key, { expires = Number.POSITIVE_INFINITY }]) => !key.startsWith(DIGEST) && now < expires,
+      ([key, { expiresAt }]) =>
+        !key.startsWith(DIGEST) && (expiresAt === undefined || now < isInstant.read(expiresAt)),
     ) ?? []
   if (apiKey === undefined) {
     throw new UsageError(

@@ -31,7 +31,7 @@ export async function openControlled(
   token: string,
   watch?: Watch,
 ): Promise<ControlledEnvironment> {
-  const { delay: ms, time = 'running', allow = [], clients, rateLimiting, seed } = settings
+  const { delay, time = 'running', allow = [], clients, rateLimiting, seed } = settings
   const isLimited = rateLimiting !== false
   const options: TestDoubleOptions & { readonly control: string } = {
     ...(await storeOptions(settings)),
@@ -40,7 +40,7 @@ export async function openControlled(
     clients,
     apiKeys,
     control: token,
-    faults: ms === 0 ? [] : [{ kind: 'delay', ms, real: true, times: 'always' }],
+    faults: delay === 0 ? [] : [{ kind: 'delay', duration: delay, real: true, times: 'always' }],
   }
   const inWorlds = { ...options, snapshot: seed === undefined ? NO_ANIMALS : snapshot }
   let worlds: ReadonlyMap<string, OpenWorld> = new Map()

@@ -95,11 +95,11 @@ function createSpell(isOn = false) {
     begin(): void {
       since ??= performance.now()
     },
-    end(): { readonly ms: number } {
+    end(): { readonly durationMs: number } {
       const ms = lasting()
       before += ms
       since = undefined
-      return { ms: Math.round(ms) }
+      return { durationMs: Math.round(ms) }
     },
     totalMs: () => before + lasting(),
   }

@@ -132,23 +132,26 @@ function createMeters({ counter, histogram, gauge }: Kinds) {
   return meters
 }
 
-function countExchange({ request, response, ms }: ExchangeMessage, meters: Meters): void {
+function countExchange({ request, response, durationMs }: ExchangeMessage, meters: Meters): void {
   const labels = {
     operation: response.about?.operation ?? '',
     // Node's parser refuses unknown methods, so there are few values.
     http_request_method: request.method,
     http_response_status_code: response.status,
   }
-  meters.durations.observe(labels, ms / 1000)
+  meters.durations.observe(labels, durationMs / 1000)
   const code = codeOf(response)
   if (code !== null) meters.rejections.inc({ code })
   const shadowCode = response.about?.shadowed
   if (shadowCode !== undefined) meters.shadowed.inc({ code: shadowCode })
 }
 
-function countBatch({ name: queue, items, left, waitMs, ms }: BatchMessage, meters: Meters): void {
+function countBatch(
+  { name: queue, items, left, waitMs, durationMs }: BatchMessage,
+  meters: Meters,
+): void {
   meters.items.observe({ queue }, items)
-  meters.batches.observe({ queue }, ms / 1000)
+  meters.batches.observe({ queue }, durationMs / 1000)
   meters.waits.observe({ queue }, waitMs / 1000)
   meters.queues.set({ queue }, left)
 }

@@ -30,8 +30,15 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
     handle(request) {
       const start = performance.now()
       return chain(handler.handle(request), response => {
-        const ms = performance.now() - start
-        const entry = entryOf({ request, keys: keys(), sha256, response, at: clock(), ms })
+        const durationMs = performance.now() - start
+        const entry = entryOf({
+          request,
+          keys: keys(),
+          sha256,
+          response,
+          at: clock(),
+          durationMs,
+        })
         const isOutside = response.outside === true && response.status === 404
         const reason = isOutside ? `outside ${handler.basePath}` : undefined
         write(lineOf({ ...entry, reason }))

@@ -48,7 +48,7 @@ export async function serve(
   const draining = new AbortController()
   const stop: Stop = async signal => {
     if (signal === 'SIGTERM' && drain > 0) {
-      notes.record('draining', { signal, ms: drain })
+      notes.record('draining', { signal, durationMs: drain })
       draining.abort()
       await setTimeout(drain)
     }

@@ -93,7 +93,7 @@ export async function openEnvironment(
     rateLimitStore,
     apiKeys: keys,
     ...(limits?.rateLimitStoreTimeoutMs && {
-      rateLimitStoreTimeoutMs: limits.rateLimitStoreTimeoutMs,
+      rateLimitStoreTimeout: limits.rateLimitStoreTimeoutMs,
     }),
   })
   const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
@@ -191,7 +191,7 @@ export async function storeOptions(settings: StoreSettings) {
     rateLimiting,
     cors: !noCors,
     pagination,
-    idempotency: idempotency === undefined ? null : { ttlMs: idempotency },
+    idempotency: idempotency === undefined ? null : { ttl: idempotency },
     ...(await digests(settings)),
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { toJson } from '../../../src/lib/json.js'
 import { printable } from '../../../src/lib/printable.js'
-import { DIGEST } from '../../../src/protocol/api-keys.js'
+import { type ApiKey, DIGEST } from '../../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../../stores/kit/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../../stores/kit/durable-files.js'
 import { flagOf, KEYS, type KeysSettings } from '../options.js'
@@ -33,7 +33,7 @@ export async function keysCommand(
 }
 
 async function newKey(path: string, settings: KeysSettings): Promise<void> {
-  const { id, plan, expires, perMinute, perDay } = settings
+  const { id, plan, expiresAt, perMinute, perDay } = settings
   if (id === undefined || plan === undefined) {
     throw new UsageError('keys new needs an owner and a plan: --id <id> --plan <plan>')
   }
@@ -44,22 +44,21 @@ async function newKey(path: string, settings: KeysSettings): Promise<void> {
   // With 256 random bits nobody can guess the key, so a plain digest suffices.
   const key = randomBytes(32).toString('base64url')
   const record = {
-    id,
-    plan,
+    ...{ id, plan },
     // The limits are checked with the whole file, before it is written.
     ...(hasLimits && { limits: { perMinute: perMinute as number, perDay: perDay as number } }),
-    ...(expires !== undefined && { expires: new Date(expires).toISOString() }),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
   }
-  await changeFile(path, keys => new Map(keys).set(`${DIGEST}${sha256(key)}`, record))
+  await changeFile(path, keys => new Map(keys).set(`${DIGEST}${sha256(key)}`, record as ApiKey))
   print(`${key}\n`)
   note(`added a key of '${id}' to ${path}; it is shown only once; the file keeps its SHA-256`)
 }
 
 async function list(path: string): Promise<void> {
-  const rows = [...(await readChecked(path))].map(([key, { id, plan, expires }]) => [
+  const rows = [...(await readChecked(path))].map(([key, { id, plan, expiresAt }]) => [
     printable(id),
     plan,
-    expires === undefined ? 'never expires' : `expires ${expires}`,
+    expiresAt === undefined ? 'never expires' : `expires ${expiresAt}`,
     digestOf(key).slice(0, SHOWN),
     key.startsWith(DIGEST) ? 'by digest' : 'in plain text',
   ])

@@ -62,14 +62,14 @@ export function createActivity(world: WatchedWorld) {
       response: ApiResponse,
       start: number | null,
     ): ApiResponse {
-      const ms = start === null ? null : performance.now() - start
+      const durationMs = start === null ? null : performance.now() - start
       const at = world.clock()
       const request = withoutConnection(given, body)
       const keys = world.secrets()
       const { at: second, requests } = count(response, world.clock === Date.now ? at : Date.now())
       const connection = numbers.of(given.connection)
       add(
-        { n: last() + 1, request, keys, response, at, ms, second, connection },
+        { n: last() + 1, request, keys, response, at, durationMs, second, connection },
         (request.body?.length ?? 0) + response.body.length,
       )
       if (requests > BURST.requestsPerSecond) trim(BURST.kept)

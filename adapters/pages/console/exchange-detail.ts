@@ -54,11 +54,11 @@ export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
 
 /** An exchange for an archive: whole bodies, no keys. */
 export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
-  const { request, response, at, ms } = kept
+  const { request, response, at, durationMs } = kept
   const redact = redactFor(kept, world)
   const { method, path, query, keyId, status } = entryOf(kept, redact)
   return {
-    at: at - (ms ?? 0),
+    at: at - (durationMs ?? 0),
     answeredAt: status === null ? null : at,
     keyId,
     method,

@@ -1,18 +1,18 @@
 import {
   check,
   isText,
-  isTimeout,
   type OptionsOf,
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { isTimeout } from '../../../src/lib/time.js'
 import { connect } from './connection.js'
 import { createRateLimits, type IndexedDbRateLimitStore } from './rate-limits.js'
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
 export const INDEXEDDB_OPTIONS = {
-  /** Longest wait of an operation for other pages and workers, in ms. @default 2_500 */
-  timeoutMs: withDefault(isTimeout, 2_500),
+  /** Longest wait of an operation for other pages and workers. @default '2.5s' */
+  timeout: withDefault(isTimeout, '2.5s'),
 }
 /**
  * @example
@@ -35,7 +35,7 @@ export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
  * await createStore({ storage, apiKeys: {} }).createPet({ name: 'Rex', categoryId: 1 })
  */
 export function indexedDbStorage(name: string, options?: IndexedDbOptions): IndexedDbStorage {
-  const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
+  const { timeout: timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
   check('name', name, isText)
   return createStorage(name, timeoutMs, connect(name, timeoutMs))
 }
@@ -56,7 +56,7 @@ export function indexedDbRateLimitStore(
   name: string,
   options?: IndexedDbOptions,
 ): IndexedDbRateLimitStore {
-  const { timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
+  const { timeout: timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
   check('name', name, isText)
   return createRateLimits(connect(name, timeoutMs))
 }

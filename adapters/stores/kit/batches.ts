@@ -41,7 +41,7 @@ export interface BatchMessage {
   readonly left: number
   /** Wait of the oldest item, and duration of the batch, in ms. */
   readonly waitMs: number
-  readonly ms: number
+  readonly durationMs: number
 }
 
 const BATCHES = channel('animal-adoption-store.batch')
@@ -154,7 +154,7 @@ export function createBatches<Item, Answer>(
 
   function publish(batch: readonly Waiting<Item, Answer>[], start: number, left: number): void {
     const { since } = batch[0] as Waiting<Item, Answer>
-    const times = { waitMs: since === 0 ? 0 : start - since, ms: performance.now() - start }
+    const times = { waitMs: since === 0 ? 0 : start - since, durationMs: performance.now() - start }
     const message: BatchMessage = { name: limits.name, items: batch.length, left, ...times }
     BATCHES.publish(message)
   }

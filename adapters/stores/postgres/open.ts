@@ -4,7 +4,6 @@ import {
   hasMethods,
   isCount,
   isString,
-  isTimeout,
   OptionError,
   type OptionsOf,
   optional,
@@ -13,6 +12,7 @@ import {
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { isTimeout } from '../../../src/lib/time.js'
 import { durableStorage } from '../kit/durable-storage.js'
 import { openAtUse } from '../kit/open-at-use.js'
 import { serverAddress } from '../kit/server-address.js'
@@ -38,17 +38,17 @@ export const POSTGRES_OPTIONS = {
     }),
     'adoption_store',
   ),
-  /** The time limit of an operation from its arrival, in ms, retries included. @default 2_500 */
-  timeoutMs: withDefault(isTimeout, 2_500),
+  /** The time limit of an operation from its arrival, retries included. @default '2.5s' */
+  timeout: withDefault(isTimeout, '2.5s'),
   /** The maximum number of connections; with `url` only. @default 8 */
   connections: withDefault(isCount, 8),
   /**
-   * Lifetime of a connection, in ms, because after a fail-over a new one may lead elsewhere; with
+   * Lifetime of a connection, because after a fail-over a new one may lead elsewhere; with
    * `url` only.
-   * @default 300_000
+   * @default '5m'
    */
   // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
-  connectionLifetimeMs: withDefault(isTimeout, 300_000),
+  connectionLifetime: withDefault(isTimeout, '5m'),
   /**
    * TLS as `pg` takes it: true, or options of `tls.connect` such as `ca`; with `url` only.
    * @default `sslmode` in the URL, else no TLS
@@ -87,7 +87,7 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
  */
 export function postgresStorage(options: PostgresOptions): PostgresStorage {
   const settings = settingsOf(POSTGRES_OPTIONS, options)
-  const { url, pool: given, timeoutMs } = settings
+  const { url, pool: given, timeout: timeoutMs } = settings
   if ((url === undefined) === (given === undefined)) {
     const problem = { option: 'url', expected: 'an address, unless `pool` is given' }
     throw new OptionError(problem, 'Expected either `url` or `pool`')
@@ -134,7 +134,14 @@ interface OpenPool {
 }
 
 async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>): Promise<OpenPool> {
-  const { url, pool: given, ssl, connections, connectionLifetimeMs, timeoutMs } = options
+  const {
+    url,
+    pool: given,
+    ssl,
+    connections,
+    connectionLifetime: connectionLifetimeMs,
+    timeout: timeoutMs,
+  } = options
   if (given) return { pool: given, closePool: async () => void given.off('error', ignore) }
   const { Pool } = await loadClient()
   const pool = new Pool({

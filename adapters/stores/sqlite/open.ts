@@ -1,12 +1,12 @@
 import {
   check,
   isText,
-  isTimeout,
   type OptionsOf,
   type SettingsOf,
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { isTimeout } from '../../../src/lib/time.js'
 import { durableStorage } from '../kit/durable-storage.js'
 import { openAtUse } from '../kit/open-at-use.js'
 import { type Connection, connect } from './connection.js'
@@ -14,8 +14,8 @@ import { SqliteError } from './failures.js'
 import { createStorage, type SqliteStorage } from './storage.js'
 
 export const SQLITE_OPTIONS = {
-  /** Longest wait of an operation for the lock of another process, in ms. @default 2_500 */
-  timeoutMs: withDefault(isTimeout, 2_500),
+  /** Longest wait of an operation for the lock of another process. @default '2.5s' */
+  timeout: withDefault(isTimeout, '2.5s'),
 }
 /**
  * @example
@@ -50,7 +50,7 @@ export function existingStorage(path: string): SqliteStorage {
 
 function openStorage(
   path: string,
-  { timeoutMs }: SettingsOf<typeof SQLITE_OPTIONS>,
+  { timeout: timeoutMs }: SettingsOf<typeof SQLITE_OPTIONS>,
   create: boolean,
 ): SqliteStorage {
   check('path', path, isText)

@@ -2,11 +2,11 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import {
   check,
   isText,
-  isTimeout,
   type OptionsOf,
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
+import { isTimeout } from '../../../src/lib/time.js'
 import type { Limits } from '../../../src/limits/plans.js'
 import { type Decision, decide, type Usage } from '../../../src/limits/windows-and-bans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
@@ -20,11 +20,11 @@ import { fromText, toText } from './rows.js'
 
 export const RATE_LIMIT_OPTIONS = {
   /**
-   * Longest wait of a request for the lock of another process, in ms, before this process counts by
+   * Longest wait of a request for the lock of another process, before this process counts by
    * itself.
-   * @default 100
+   * @default '100ms'
    */
-  timeoutMs: withDefault(isTimeout, 100),
+  timeout: withDefault(isTimeout, '100ms'),
 }
 /**
  * @example
@@ -66,7 +66,7 @@ export function sqliteRateLimitStore(
   path: string,
   options?: SqliteRateLimitStoreOptions,
 ): SqliteRateLimitStore {
-  const { timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
+  const { timeout: timeoutMs } = settingsOf(RATE_LIMIT_OPTIONS, options)
   check('path', path, isText)
   const open = () =>
     connect(path, { timeoutMs, synced: false }, connection =>
@@ -169,8 +169,8 @@ function createTable({ prepare, prepareInsert }: Connection) {
     readAll: (): RateLimitSnapshot =>
       readAll.all().map(row => [fromText(row['partition']), toUsage(row)] as const),
     write(partition: string, usage: Usage): void {
-      const { lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
-      const counts = [lastSeen, minuteCount, rejections, dayCount, bannedUntil, banLevel]
+      const { lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
+      const counts = [lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel]
       write(toText(partition), ...counts)
     },
     remove(partition?: string): void {
@@ -182,7 +182,7 @@ function createTable({ prepare, prepareInsert }: Connection) {
 
 function toUsage(row: Row): Usage {
   return {
-    lastSeen: row['last_seen'],
+    lastSeenAt: row['last_seen'],
     minuteCount: row['minute_count'],
     rejections: row['rejections'],
     dayCount: row['day_count'],

@@ -176,7 +176,7 @@ async function restore(call: Call) {
 }
 
 function addKey(call: Call) {
-  const rules = { apiKey: isString, ...named('id', 'plan', 'limits', 'expires') }
+  const rules = { apiKey: isString, ...named('id', 'plan', 'limits', 'expiresAt') }
   const { apiKey, ...record } = fields(call, rules)
   call.double.addKey(apiKey, record as unknown as ApiKey)
   return { id: record.id, plan: record.plan }

@@ -115,6 +115,16 @@ export function checkFault(fault: Fault, isKeyId: Rule): void {
   }
 }
 
+/** Returns the same fault with its durations in ms. */
+export function inMs<F extends Fault | ArmedFault>(fault: F): F {
+  const rules: Declared = kindOf(fault.kind)?.options ?? {}
+  const fields = Object.entries(fault).map(([name, value]) => [
+    name,
+    value === undefined ? value : (rules[name]?.read?.(value) ?? value),
+  ])
+  return Object.fromEntries(fields)
+}
+
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
 export interface FaultTarget extends Call {

@@ -9,6 +9,7 @@ import {
   checkFault,
   type DelayFault,
   type Fault,
+  inMs,
   matches,
   type RequestHeaders,
   TIMES,
@@ -99,7 +100,7 @@ export function createFaults(
     const seed = isRandom ? (fault.seed ?? armed.length + 1) : fault.seed
     const one: Armed = {
       fault: {
-        ...structuredClone(fault),
+        ...structuredClone(inMs(fault as Fault)),
         ...windowOf(fault, at),
         ...(seed !== undefined && { seed }),
       } as Fault,
@@ -140,7 +141,7 @@ const COUNTS = { left: undefined, waiting: undefined, fired: undefined, drawn: u
 /** Ignores the fields that change while a fault is armed. */
 function textOf(given: Fault | ArmedFault): string {
   const { left, waiting, fired, drawn, ...fault } = { ...COUNTS, ...given }
-  return JSON.stringify(fault)
+  return JSON.stringify(inMs(fault as Fault))
 }
 
 function usualTimes({ from, until, chance }: Fault): number | 'always' {
@@ -158,9 +159,10 @@ function isReady(one: Armed): boolean {
 }
 
 function withJitter(one: Armed, fault: Fault): Fault {
-  const { ms, jitter = 0 } = fault as DelayFault
+  const { duration, jitter = 0 } = fault as DelayFault
   if (jitter === 0) return fault
-  return { ...fault, ms: ms + Math.floor(drawFrom(one) * (jitter + 1)) } as Fault
+  const extra = Math.floor(drawFrom(one) * (Number(jitter) + 1))
+  return { ...fault, duration: Number(duration) + extra } as Fault
 }
 
 function drawFrom(one: Armed): number {

@@ -38,7 +38,7 @@ export async function injectFault(
 interface Circumstances {
   readonly now: Clock
   readonly delay: (wait: DelayFault) => Promise<void>
-  readonly pause: (wait: Pick<DelayFault, 'ms' | 'real'>) => Promise<void>
+  readonly pause: (wait: Pick<DelayFault, 'duration' | 'real'>) => Promise<void>
   readonly clockOf: (real: boolean | undefined) => Clock
   readonly note: (fault: FaultKind) => void
   readonly isKnown: boolean
@@ -47,7 +47,7 @@ interface Circumstances {
 /** Yields the body in pieces that are due by the clock, however late the last one was read. */
 async function* pieces(
   text: string,
-  { bytes, ms, real }: TrickleFault,
+  { bytes, interval, real }: TrickleFault,
   { clockOf, pause }: Circumstances,
 ): AsyncGenerator<Uint8Array> {
   const body = new TextEncoder().encode(text)
@@ -55,9 +55,9 @@ async function* pieces(
   let due = now()
   let isOver = false
   for (let sent = 0; sent < body.length; sent += bytes) {
-    due += ms
+    due += Number(interval)
     if (!isOver && now() < due) {
-      await pause({ ms: due - now(), real })
+      await pause({ duration: due - now(), real })
       isOver = now() < due
     }
     yield body.subarray(sent, sent + bytes)
@@ -106,7 +106,7 @@ function errorInstead(
     body: method === 'HEAD' ? '' : text,
     about: {
       ...answer.about,
-      storedAt: answer.status === 201 ? answer.headers['Location'] : undefined,
+      location: answer.status === 201 ? answer.headers['Location'] : undefined,
     },
   }
 }

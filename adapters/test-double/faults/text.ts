@@ -2,7 +2,13 @@ import { check, isObject, isText, OptionError } from '../../../src/lib/check-opt
 import { nearestFirst } from '../../../src/lib/did-you-mean.js'
 import { toJson } from '../../../src/lib/json.js'
 import { KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
-import { checkFault as checkFields, type Fault, type FaultScope, SCOPE_OPTIONS } from './fault.js'
+import {
+  checkFault as checkFields,
+  type Fault,
+  type FaultScope,
+  inMs,
+  SCOPE_OPTIONS,
+} from './fault.js'
 
 /**
  * Reads the text form of a fault: its kind, its argument after a colon, `-after` for a status once
@@ -45,7 +51,7 @@ export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUES
   }
   try {
     checkFields(fault, isText)
-    return fault
+    return inMs(fault)
   } catch (error) {
     const { expected, got, message } = error as OptionError
     throw new OptionError({ option: name, expected, got }, `Invalid \`${name}\`: ${message}`)

@@ -87,12 +87,12 @@ function isPublic(key: string): boolean {
   return Object.hasOwn(DEMO_KEYS, key) || /^recorded-key-\d+$/.test(key)
 }
 
-function apiKeyOf({ id, plan, limits, expires }: KnownKey): ApiKey {
+function apiKeyOf({ id, plan, limits, expiresAt }: KnownKey): ApiKey {
   return {
     id,
     plan,
     ...(plan === 'enterprise' && { limits }),
-    ...(expires !== undefined && { expires }),
+    ...(expiresAt !== undefined && { expiresAt }),
   } as ApiKey
 }
 

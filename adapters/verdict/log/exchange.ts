@@ -48,7 +48,7 @@ export const exchangeSchema = z.object({
   /** The injected fault. */
   fault: z.nullable(z.custom<FaultKind>(isString.accepts)),
   /** `Location` of the stored animal, if a fault replaced the 201 with an error. */
-  storedAt: z.optional(z.string()),
+  location: z.optional(z.string()),
   ...SENDER,
 })
 
@@ -92,7 +92,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   const known = parameters(pagination)
   const ofOperation = operation === 'listPets' ? known : []
   const unknown = operation ? unknownNames(operation, request, ofOperation) : []
-  const storedAt = answer?.response.about?.storedAt
+  const location = answer?.response.about?.location
   // Most requests have this path, which contains nothing to redact.
   const isPlain = query === '' && (operation === 'listPets' || operation === 'createPet')
   const { status = null, body = '' } = answer?.response ?? {}
@@ -126,7 +126,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
     unknown: unknown.map(redact),
     fault: recorded.fault,
-    ...(storedAt !== undefined && { storedAt }),
+    ...(location !== undefined && { location }),
     connection: recorded.connection,
     sequential: recorded.sequential,
     overlap: recorded.overlap,

@@ -12,7 +12,7 @@ import {
   rule,
 } from '../../../src/lib/check-options.js'
 import { toJson } from '../../../src/lib/json.js'
-import { durationOf } from '../../../src/lib/time.js'
+import { durationOf, isDuration } from '../../../src/lib/time.js'
 
 /** Properties of a kind of fault. Its effect is in `inject-fault.ts` of the test double. */
 interface Kind {
@@ -64,7 +64,6 @@ const REAL = {
   /** Waits in real time instead of on the double's clock. @default false */
   real: optional(isBoolean),
 }
-const MS = { name: 'ms', label: 'Milliseconds', value: '1000' }
 
 /** Declares every kind of fault once; its effect is in `test-double/faults/inject-fault.ts`. */
 export const FAULT_KINDS = {
@@ -146,17 +145,21 @@ export const FAULT_KINDS = {
     label: 'Delay',
     comment: 'the response was held back',
     options: {
-      ms: isSize,
-      /** Maximum additional wait in ms, drawn from `seed`. @default 0 */
-      jitter: optional(isSize),
+      /** In ms, or such as '31s'. */
+      duration: isDuration,
+      /** Longest additional wait, drawn from `seed`. @default 0 */
+      jitter: optional(isDuration),
       ...REAL,
     },
-    form: [MS, { name: 'jitter', label: 'Jitter, ms' }],
+    form: [
+      { name: 'duration', label: 'Duration', value: '1s' },
+      { name: 'jitter', label: 'Jitter' },
+    ],
     text: {
       expected: 'delay:<duration>, such as delay:500ms, delay:31s or delay:2m',
       examples: ['delay:31s'],
-      read: argument => ({ ms: durationOf('ms', argument) }),
-      write: ({ ms, ...others }) => [durationText(Number(ms)), others],
+      read: argument => ({ duration: durationOf('duration', argument) }),
+      write: ({ duration, ...others }) => [durationText(duration), others],
     },
   },
   /** Sends the headers at once and the body in pieces. */
@@ -166,20 +169,23 @@ export const FAULT_KINDS = {
     options: {
       /** Bytes per piece. */
       bytes: isCount,
-      /** Ms per piece. */
-      ms: isSize,
+      /** How long each piece takes. */
+      interval: isDuration,
       ...REAL,
     },
-    form: [{ name: 'bytes', label: 'Bytes', value: '16' }, MS],
+    form: [
+      { name: 'bytes', label: 'Bytes', value: '16' },
+      { name: 'interval', label: 'Per piece', value: '1s' },
+    ],
     changes: ({ length }) => length > 0,
     text: {
       expected: 'trickle:<bytes>b/<duration>, such as trickle:16b/1s',
       examples: ['trickle:16b/1s'],
       read(argument) {
         const [, bytes, pause = ''] = /^(\d+)b\/(.*)$/.exec(argument) ?? []
-        return { bytes: Number(bytes ?? Number.NaN), ms: durationOf('ms', pause) }
+        return { bytes: Number(bytes ?? Number.NaN), interval: durationOf('interval', pause) }
       },
-      write: ({ bytes, ms, ...others }) => [`${bytes}b/${durationText(Number(ms))}`, others],
+      write: ({ bytes, interval, ...others }) => [`${bytes}b/${durationText(interval)}`, others],
     },
   },
   /** Never responds, nor runs the operation. */
@@ -232,7 +238,8 @@ export function changes(kind: FaultKind, response: Response): boolean {
   return kindOf(kind).changes?.(response) ?? true
 }
 
-function durationText(ms: number): string {
+function durationText(duration: unknown): string {
+  const ms = isDuration.read(duration)
   if (ms === 0 || ms % 1_000 !== 0) return `${ms}ms`
   if (ms % 60_000 !== 0) return `${ms / 1_000}s`
   return `${ms / 60_000}m`

@@ -8,14 +8,14 @@ export interface Answered extends Captured {
   /** Time of the answer, in ms since the Unix epoch, by the store's clock. */
   readonly at: number
   /** Time until the answer; null if not measured. */
-  readonly ms: number | null
+  readonly durationMs: number | null
 }
 
 /** A line of a request log, never with an API key. */
 export type Entry = ReturnType<typeof entryOf>
 
 export function entryOf(answered: Answered, redact: Redact = redactorOf(answered, 'words')) {
-  const { request, response, at, ms } = answered
+  const { request, response, at, durationMs } = answered
   const { status, headers, about, deliver } = response
   const { 'x-request-id': requestId = '' } = request.headers
   return {
@@ -47,7 +47,7 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     traceId: traceIdOf(request.headers),
     /** `X-Request-Id` as sent. */
     requestId: REQUEST_ID.test(requestId) ? redact(requestId) : null,
-    ms,
+    durationMs,
   }
 }
 

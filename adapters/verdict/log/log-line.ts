@@ -5,16 +5,21 @@ import type { Entry } from './log-entry.js'
 export type LoggedEntry = Entry & { readonly reason?: string | undefined }
 
 /** Writes JSON with the time in ISO 8601 and pino's level for server failures. */
-export function jsonLine({ at, ms, ...entry }: LoggedEntry): string {
+export function jsonLine({ at, durationMs, ...entry }: LoggedEntry): string {
   const level = entry.status !== null && entry.status < 500 ? 30 : 50
-  return JSON.stringify({ level, time: new Date(at).toISOString(), ...entry, ms: rounded(ms) })
+  return JSON.stringify({
+    level,
+    time: new Date(at).toISOString(),
+    ...entry,
+    durationMs: rounded(durationMs),
+  })
 }
 
 /** `12:01:07  GET   /v1/pets?limit=1   429  demo-free   0/60   retry in 26 s   0.2 ms`, in UTC. */
 export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
   const paint = colors ? colored : (_: Color, text: string) => text
   return entry => {
-    const { at, method, path, query, status, keyId, remaining, limit, ms } = entry
+    const { at, method, path, query, status, keyId, remaining, limit, durationMs } = entry
     const target = printable(`${path || '-'}${query && `?${query}`}`)
     const budget = remaining === null ? '' : `${remaining}/${limit}`
     const outcome = outcomeOf(entry)
@@ -26,7 +31,7 @@ export function prettyLine(colors: boolean): (entry: LoggedEntry) => string {
       printable(keyId ?? '-').padEnd(15),
       budget.padStart(9),
       ...(outcome === '' ? [] : [paint(colorOf(entry), outcome)]),
-      paint('dim', `${rounded(ms)} ms`),
+      paint('dim', `${rounded(durationMs)} ms`),
     ].join('  ')
   }
 }

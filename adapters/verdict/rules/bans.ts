@@ -12,7 +12,7 @@ import {
 export const BANS = {
   id: 'ban.risked',
   fix: 'Stop at the first 429: one gate per key, closed until Retry-After is over.',
-  violatedBy: 'as many rejections in one minute as ban the key (its `banAfter`)',
+  violatedBy: 'as many rejections in one minute as ban the key (its `banAfterRejections`)',
   fromOutside:
     'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
   mayBeOthers: ({ exchanges }: Violation) => exchanges.length < fewestForBan(exchanges),

@@ -31,7 +31,7 @@ export const watchCreates: CreateWatch = () => {
       const isUnknown = neverCame(exchange)
       if (id === undefined && !isUnknown) return []
       const earlier = lost.get(requestDigest)
-      if (isLost(exchange) || exchange.storedAt) remember(lost, requestDigest, exchange)
+      if (isLost(exchange) || exchange.location) remember(lost, requestDigest, exchange)
       else lost.delete(requestDigest)
       const earlierId = earlier && storedId(earlier)
       if (!earlier || isUnknown || earlierId === id) return []
@@ -41,7 +41,7 @@ export const watchCreates: CreateWatch = () => {
         earlierId === undefined
           ? `it is stored as ${id}, and may have been before`
           : `it is stored as ${earlierId} and ${id}`
-      const what = earlier.storedAt ? 'answered with an error' : 'whose response was lost'
+      const what = earlier.location ? 'answered with an error' : 'whose response was lost'
       const seen = `a create ${what} was sent again: ${stored}`
       // Somebody may want two equal animals.
       return [{ rule: 'create.repeated', seen, exchanges: [earlier, exchange], isLikely: true }]
@@ -61,8 +61,8 @@ function neverCame({ operation, status, fault }: Seen): boolean {
 }
 
 /** The id in Location; undefined unless an animal was stored, now or earlier. */
-function storedId({ operation, status, headers, storedAt }: Seen): string | undefined {
+function storedId({ operation, status, headers, location }: Seen): string | undefined {
   if (operation !== 'createPet') return undefined
-  const location = status === 201 ? headers['location'] : storedAt
-  return /\/(\d+)$/.exec(location ?? '')?.[1]
+  const stored = status === 201 ? headers['location'] : location
+  return /\/(\d+)$/.exec(stored ?? '')?.[1]
 }

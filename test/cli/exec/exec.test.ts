@@ -352,7 +352,7 @@ test('exec - a request that is unanswered at the end was for a path of the API',
   const clean = 'Verdict: no violations in 1 request.\n'
   assert.deepEqual([planned.code, planned.stderr], [0, clean])
   assert.match(await readFile(junit, 'utf8'), /failures="0"/)
-  const arm = `await post('/faults', 'POST', '{"kind":"delay","ms":3600000}')`
+  const arm = `await post('/faults', 'POST', '{"kind":"delay","duration":3600000}')`
   const armed = await exec(files, giveUp("url + '/pets'", arm))
   assert.deepEqual([armed.code, armed.stderr], [0, clean])
   const wrong = await exec(
@@ -478,14 +478,14 @@ test('serve - --control controls everything over HTTP, and --time time as well',
     return JSON.parse(content || '{}') as Record<string, unknown>
   }
   const headers = { authorization: `Bearer ${apiKeys.pro}` }
-  const delayed = () => command('POST', 'faults', { kind: 'delay', ms: 1_000 })
+  const delayed = () => command('POST', 'faults', { kind: 'delay', duration: 1_000 })
   await command('DELETE', 'faults')
   await delayed()
   const late = fetch(`${baseUrl}/pets/1`, { headers })
   while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
   await command('POST', 'clock', { advance: '1d' })
   assert.equal((await late).status, 410)
-  const faults = [{ kind: 'delay', ms: 1, real: true, times: 'always', left: 'always' }]
+  const faults = [{ kind: 'delay', duration: 1, real: true, times: 'always', left: 'always' }]
   const { digest } = await command('POST', 'reset')
   assert.deepEqual(await command('GET', 'digest'), { digest })
   assert.deepEqual(await command('GET', 'faults'), { faults })

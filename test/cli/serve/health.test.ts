@@ -105,7 +105,7 @@ function open(ping?: () => Promise<void>) {
   /** Event, message and duration of each record. */
   const said = () =>
     written.map(line => {
-      const { event, message, ms } = JSON.parse(line)
+      const { event, message, durationMs: ms } = JSON.parse(line)
       return ms === undefined ? [event, message] : [event, message, ms]
     })
   return { emit, readyz, said, health }

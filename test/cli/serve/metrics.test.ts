@@ -23,7 +23,7 @@ const KEY = 's3cret-key-123456'
 const AUTHORIZED = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
 
 test('metrics - requests, rejections, animals, bans and failures are counted, and no key is shown', async t => {
-  const limits = { perMinute: 3, perDay: 100, banAfter: 1 }
+  const limits = { perMinute: 3, perDay: 100, banAfterRejections: 1 }
   const storage = memoryStorage()
   let isFailing = false
   const store = createStore({

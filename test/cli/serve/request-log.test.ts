@@ -12,7 +12,11 @@ import { blocksOf } from '../../support/pages.js'
 
 const API_KEYS = {
   'demo-free': { id: 'demo-free', plan: 'free' },
-  s3cret: { id: 'small', plan: 'enterprise', limits: { perMinute: 1, perDay: 9, banAfter: 1 } },
+  s3cret: {
+    id: 'small',
+    plan: 'enterprise',
+    limits: { perMinute: 1, perDay: 9, banAfterRejections: 1 },
+  },
 } as const
 
 test('request log - pretty lines are aligned and describe the outcome', async () => {
@@ -89,7 +93,7 @@ test('request log - a failing storage is a record', async () => {
 test('request log - json has the same fields, and no keys', async () => {
   const { get, lines } = logged('json')
   await get('/v1/pets/s3cret', 's3cret', 'limit=1&s=%733cret&key=demo-free')
-  const [{ ms, ...entry }] = lines().map(line => JSON.parse(line))
+  const [{ durationMs: ms, ...entry }] = lines().map(line => JSON.parse(line))
   assert.equal(ms, '#')
   assert.deepEqual(entry, {
     level: 30,
@@ -213,5 +217,5 @@ function logged(
 
 /** A line with its duration as `#`. */
 function withoutDuration(line: string): string {
-  return line.replace(/[\d.]+( ms)/, '#$1').replace(/("ms":)[\d.]+/, '$1"#"')
+  return line.replace(/[\d.]+( ms)/, '#$1').replace(/("durationMs":)[\d.]+/, '$1"#"')
 }

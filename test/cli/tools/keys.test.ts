@@ -10,14 +10,23 @@ import { temporaryFolder } from '../../support/temporary-folder.js'
 
 test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
-  const created = await keys('new', path, '--id', 'web', '--plan', 'pro', '--expires', '2100-01-01')
+  const created = await keys(
+    'new',
+    path,
+    '--id',
+    'web',
+    '--plan',
+    'pro',
+    '--expires-at',
+    '2100-01-01',
+  )
   assert.equal(created.code, 0, created.stderr)
   const key = created.stdout.trim()
   assert.match(key, /^[\w-]{43}$/)
   assert.match(created.stderr, /^animal-adoption-store: added a key of 'web' to .*\n$/)
   const digest = createHash('sha256').update(key).digest('hex')
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), {
-    [`sha256:${digest}`]: { id: 'web', plan: 'pro', expires: '2100-01-01T00:00:00.000Z' },
+    [`sha256:${digest}`]: { id: 'web', plan: 'pro', expiresAt: '2100-01-01T00:00:00.000Z' },
   })
   assert.equal(statSync(path).mode & 0o777, 0o600)
 
@@ -52,7 +61,7 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
 
 test('keys - list names owners, plans and digests, and never a key', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
-  await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expires":"2020-01-01"}}')
+  await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expiresAt":"2020-01-01"}}')
   await keys(
     'new',
     path,
@@ -73,7 +82,7 @@ test('keys - list names owners, plans and digests, and never a key', async t => 
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8'))['s3cret-key'], {
     id: 'old',
     plan: 'free',
-    expires: '2020-01-01',
+    expiresAt: '2020-01-01',
   })
 })
 
@@ -110,7 +119,7 @@ test('keys - exec passes on the first key that is valid when it starts', async t
     await run(file, ...options)
     return readFileSync(shown, 'utf8')
   }
-  const old = { id: 'old', plan: 'pro', expires: '2020-01-01T00:00:00Z' }
+  const old = { id: 'old', plan: 'pro', expiresAt: '2020-01-01T00:00:00Z' }
   const file = { 'plain-old': old, 'plain-new': { id: 'new', plan: 'pro' } }
   assert.equal(await passed(file), 'plain-new\n')
   assert.equal(await passed(file, '--time', '2019-12-31T23:59:59Z'), 'plain-old\n')

@@ -7,7 +7,7 @@ const store = createStore({
   storage: indexedDbStorage('adoption'),
   rateLimitStore: indexedDbRateLimitStore('adoption'),
   // Opening the database may take longer than the default on a slow phone.
-  rateLimitStoreTimeoutMs: 2_500,
+  rateLimitStoreTimeout: 2_500,
   apiKeys: { 'demo-pro': { id: 'demo-pro', plan: 'pro' } },
 })
 const api = toFetchHandler(store)

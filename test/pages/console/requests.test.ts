@@ -48,7 +48,7 @@ test('console requests - a likely mistake is pointed out, with what was meant', 
 })
 
 test('console requests - a row says code and message, and what only shadow mode let through', async () => {
-  const limits = { perMinute: 1, perDay: 9, banAfter: 1 }
+  const limits = { perMinute: 1, perDay: 9, banAfterRejections: 1 }
   const apiKeys = { 'demo-free': { id: 'tiny', plan: 'enterprise', limits } } as const
   const { send, entries } = createConsole({ apiKeys, rateLimiting: 'shadow' })
   await send('GET', '/v1/pets?limit=1000')
@@ -64,7 +64,7 @@ test('console requests - a row says code and message, and what only shadow mode 
 })
 
 test('console requests - replays, hangs and lost responses of a double are shown, with their numbers in its journal', async () => {
-  const double = createTestDouble({ idempotency: { ttlMs: 1_000 } })
+  const double = createTestDouble({ idempotency: { ttl: 1_000 } })
   const { send, update } = createConsole(
     {},
     withConsole(double, { apiKeys: () => API_KEYS, token: TOKEN }),

@@ -190,7 +190,7 @@ async function reachEveryStatus(contract: Contract): Promise<void> {
     { storage: { ...storage, insert: broken, list: broken, find: broken } },
     { clock: () => Number.NaN },
     { clock: () => SUNSET },
-    { idempotency: { ttlMs: 1_000 } },
+    { idempotency: { ttl: 1_000 } },
     { plans: { free: { perMinute: 1, perDay: 9 }, anonymous: { perMinute: 1, perDay: 9 } } },
   ]
   for (const options of unusual) {

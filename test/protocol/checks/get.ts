@@ -65,7 +65,7 @@ export const getChecks: Checks = {
     assert.equal((await send({ path: '/v1/pets' })).status, 200)
   },
   'deprecated.removal - never with sunset null': {
-    options: () => ({ sunset: null, clock: () => SUNSET + 1 }),
+    options: () => ({ sunsetAt: null, clock: () => SUNSET + 1 }),
     async run({ send }) {
       await send(post(REX))
       const { status, headers } = await send({ path: '/v1/pets/1' })

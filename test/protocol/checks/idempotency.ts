@@ -4,7 +4,7 @@ import type { Reply } from '../../support/doors.js'
 import { assertError, type Checks, demoHeaders, listOf, petOf, post, withOptions } from './check.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
-const options = () => ({ idempotency: { ttlMs: 60_000 } })
+const options = () => ({ idempotency: { ttl: 60_000 } })
 
 /** `Idempotency-Key` on `createPet` (draft-ietf-httpapi-idempotency-key-header-07). */
 export const idempotencyChecks: Checks = {
@@ -81,7 +81,7 @@ export const idempotencyChecks: Checks = {
       const created = await create()
       assert.deepEqual([created.status, created.headers['idempotent-replayed']], [201, undefined])
     },
-    async 'idempotency - after ttlMs the key is free'({ send, setClock }) {
+    async 'idempotency - after ttl the key is free'({ send, setClock }) {
       const create = () => send(post(REX, { 'idempotency-key': 'k' }))
       assert.equal(idOf(await create()), 1)
       setClock(T0 + 59_999)

@@ -83,11 +83,10 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
   /** An error says what some response has said, and when to come again. */
   function explain(error: Partial<RateLimitError> & Error): never {
     const { name, code, status, message, rateLimit, retryAt, retryAfter = 0 } = error
-    const { maxConcurrent, maxQueued, maxRetries, maxWaitMs, timeoutMs, waitForBan } =
-      setting.client
+    const { maxConcurrent, maxQueued, maxRetries, maxWait, timeout, waitForBan } = setting.client
     const told = context.sent.map(({ response }) => response)
     const isSaid = told.some(one => one?.status === status && one?.body.includes(`"${code}"`))
-    const isOfClient = /`maxWaitMs`|is banned|without an Error body/.test(message)
+    const isOfClient = /`maxWait`|is banned|without an Error body/.test(message)
     const isLater =
       retryAt === undefined || Math.abs(retryAt - clock() - retryAfter * 1_000) <= 1_000
     const isRight = code === undefined || ((isSaid || isOfClient) && isToldOf(rateLimit) && isLater)
@@ -97,9 +96,9 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     const isContract = isForeign || (!context.options.pagination && /no pagination/.test(message))
     const isBroken = name !== 'ContractError' || isContract
     const failed = context.sent.filter(one => !one.isWhole || Number(one.response?.status) >= 408)
-    const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWaitMs
+    const mayWait = code === 'api_key_banned' ? waitForBan : Number(retryAt) - clock() <= maxWait
     const isGivenUp = !mayWait || failed.length > maxRetries
-    const since = clock() - timeoutMs
+    const since = clock() - timeout
     const isLate = context.sent.some(one => !one.isWhole && one.at <= since + 2)
     const isInTime = isLate || !/no response within/.test(message)
     const isFull = name !== 'QueueFullError' || open > maxConcurrent + maxQueued

@@ -39,7 +39,8 @@ interface Call {
 /** What the server must answer, and what it has answered. */
 export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
-  const { pagination, cors, defaultStatus, sunset, deprecatedAt, standardHeaders } = options.options
+  const { pagination, cors, defaultStatus, sunsetAt, deprecatedAt, standardHeaders } =
+    options.options
   const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
@@ -133,7 +134,7 @@ export function createApiModel(options: ApiModelOptions) {
         }),
       ...(petIdOf(request) !== undefined && {
         ...(deprecatedAt !== null && { deprecation: `@${Math.floor(deprecatedAt / 1000)}` }),
-        ...(sunset !== null && { sunset: new Date(sunset).toUTCString() }),
+        ...(sunsetAt !== null && { sunset: new Date(sunsetAt).toUTCString() }),
         link: '</v1/pets>; rel="successor-version"',
       }),
       ...(told?.code && { 'retry-after': told.retryAfter, 'cache-control': 'no-store' }),
@@ -359,7 +360,7 @@ function checkError(
 }
 
 /** Without a valid key (spec §8). */
-const ANONYMOUS: Limits = { perMinute: 60, perDay: 1_000, banAfter: Infinity }
+const ANONYMOUS: Limits = { perMinute: 60, perDay: 1_000, banAfterRejections: Infinity }
 
 function ensureStatus({ status, body }: WireResponse, expected: number): void {
   const message = () => `${status} instead of ${expected}: ${body.slice(0, 300)}`

@@ -86,7 +86,7 @@ function ask(budget: Budget, policy: Limits, now: number): Told {
       bannedUntil: undefined,
     }
   }
-  const allowed = policy.banAfter ?? usualBanAfter(perMinute)
+  const allowed = policy.banAfterRejections ?? usualBanAfter(perMinute)
   if (minute.rejected < allowed) {
     minute.rejected++
     return refusal('rate_limit_exceeded', 0)
@@ -126,7 +126,14 @@ function windowsAt(budget: Budget, at: number): Pick<Budget, 'minute' | 'day'> {
 }
 
 function budgetOf(usage: Usage): Budget {
-  const { lastSeen: at, minuteCount, rejections: rejected, dayCount, bannedUntil, banLevel } = usage
+  const {
+    lastSeenAt: at,
+    minuteCount,
+    rejections: rejected,
+    dayCount,
+    bannedUntil,
+    banLevel,
+  } = usage
   return {
     at,
     minute: { number: Math.floor(at / MINUTE), admitted: minuteCount, rejected },

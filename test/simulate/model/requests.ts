@@ -12,7 +12,7 @@ export interface Rules {
   readonly pagination: boolean
   readonly hasIdempotency: boolean
   readonly maxBodyBytes: number
-  readonly sunset: number | null
+  readonly sunsetAt: number | null
 }
 
 /** A path below which there is no API is not counted. */
@@ -56,8 +56,8 @@ export function failureOf(
   }
   if (!/^\/v1\/pets\/[^/?]+(\?|$)/.test(target)) return failure(404, 'not_found', 'resource')
   if (!isRead) return failure(405, 'method_not_allowed', method, 'GET, HEAD.')
-  if (rules.sunset !== null && now >= rules.sunset) {
-    const [day = ''] = new Date(rules.sunset).toISOString().split('T')
+  if (rules.sunsetAt !== null && now >= rules.sunsetAt) {
+    const [day = ''] = new Date(rules.sunsetAt).toISOString().split('T')
     return failure(410, 'gone', `on ${day};`, 'GET /pets')
   }
   const id = petIdOf(request) as string

@@ -23,7 +23,7 @@ export async function createForever(
   { owner, isKeyed, again }: Task,
   report: (progress: string) => unknown,
 ): Promise<void> {
-  const storage = indexedDbStorage('pets', { timeoutMs: 600_000 })
+  const storage = indexedDbStorage('pets', { timeout: 600_000 })
   const names = [...again]
   let count = 0
   const createNext = async (): Promise<void> => {

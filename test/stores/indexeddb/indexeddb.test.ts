@@ -37,7 +37,7 @@ test('indexeddb - a full database is storage_unavailable, and keeps what was ack
   const seen = await page.evaluate(`(async () => {
     const { createStore, indexedDbStorage } = await import('/program.mjs')
     const storage = indexedDbStorage('pets')
-    const store = createStore({ storage, apiKeys: {}, idempotency: { ttlMs: 1e6 } })
+    const store = createStore({ storage, apiKeys: {}, idempotency: { ttl: 1e6 } })
     const errors = []
     store.events.on('storage.failed', ({ error }) => errors.push(error.message))
     // The browser compresses what it stores.
@@ -110,7 +110,7 @@ test('indexeddb - a reload is no fresh minute', { skip }, async t => {
       const store = library.createStore({
         storage: library.indexedDbStorage('pets'),
         rateLimitStore: library.indexedDbRateLimitStore('pets'),
-        rateLimitStoreTimeoutMs: 60_000,
+        rateLimitStoreTimeout: 60_000,
         clock: () => 1_893_456_000_000,
         apiKeys: { k: { id: 'k', plan: 'enterprise', limits: { perMinute: 2, perDay: 9 } } },
       })

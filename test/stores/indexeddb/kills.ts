@@ -122,7 +122,7 @@ async function startWorker(page: Page, record: Record): Promise<string> {
 async function readPets(context: BrowserContext, origin: string): Promise<Pet[]> {
   const page = await newPage(context, origin)
   return page.evaluate(`import('/program.mjs').then(async ({ indexedDbStorage }) =>
-    (await indexedDbStorage('pets', { timeoutMs: 600_000 }).dump()).pets)`)
+    (await indexedDbStorage('pets', { timeout: 600_000 }).dump()).pets)`)
 }
 
 async function newPage(context: BrowserContext, origin: string): Promise<Page> {

@@ -30,7 +30,7 @@ interface Blockable {
 
 const REX = { name: 'Rex', categoryId: 1 }
 /** For machines under load. */
-const PATIENT = { timeoutMs: 60_000 }
+const PATIENT = { timeout: 60_000 }
 const PLENTY = { perMinute: 50, perDay: 1_000 }
 const names = new Map<IndexedDbStorage, string>()
 
@@ -182,7 +182,7 @@ test('indexeddb - opening a database that another page holds ends with an error'
   await storage.close()
   const held = await resultOf(indexedDB.open(name, 1))
   const deleting = deleted(name)
-  await assert.rejects(open(name, { timeoutMs: 60 }).ping(), failure(name, /holds it/))
+  await assert.rejects(open(name, { timeout: 60 }).ping(), failure(name, /holds it/))
   held.close()
   await deleting
   assert.deepEqual(await open(name).dump(), { pets: [], nextId: 1 })
@@ -191,7 +191,7 @@ test('indexeddb - opening a database that another page holds ends with an error'
 test('indexeddb - a lock that does not become free ends a call in time, and nothing is stored', async () => {
   const name = newName()
   const storage = open(name)
-  const impatient = open(name, { timeoutMs: 1_000 })
+  const impatient = open(name, { timeout: 1_000 })
   await Promise.all([storage.ping(), impatient.ping()])
   const database = await resultOf(indexedDB.open(name, 1))
   const release = await lock(database)
@@ -229,7 +229,7 @@ test('indexeddb - a newer version of the package may upgrade the database while 
 
 test('indexeddb - names the option that is wrong', () => {
   assert.throws(() => indexedDbStorage(''), /Expected `name` to be a non-empty string/)
-  assert.throws(() => indexedDbRateLimitStore('a', { timeoutMs: 0 }), /Expected `timeoutMs`/)
+  assert.throws(() => indexedDbRateLimitStore('a', { timeout: 0 }), /Expected `timeout`/)
 })
 
 function newName(): string {

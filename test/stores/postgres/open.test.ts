@@ -34,7 +34,7 @@ anywhere('postgres - invalid options are rejected, and show no URL', async () =>
     [{ url: 'postgres://me:s3cret@db:port/x' }, /`url` to be like postgres:\/\//],
     [{ url: 's3cret' }, /`url` to be like postgres:\/\//],
     [{ url: 'postgres://db/x', schema: 'A"; --' }, /`schema` to be lower-case letters/],
-    [{ url: 'postgres://db/x', timeoutMs: 0 }, /`timeoutMs` to be an integer from 1 to/],
+    [{ url: 'postgres://db/x', timeout: 0 }, /`timeout` to be a duration in whole ms from 1 to/],
     [{ url: 'postgres://db/x', ssl: 's3cret' as never }, /`ssl` to be true, false or TLS options/],
     [{ pool: {} as never }, /`pool` to be an object with the methods connect, on, off/],
   ]
@@ -70,7 +70,7 @@ test('postgres - an unusable database is reported in one line that names the fix
     assert.doesNotMatch(inspect(error), /s3cret/)
   }
   // Until the time is over, it may become the primary.
-  const { message } = await failure({ url: as('reader'), timeoutMs: 10_000 })
+  const { message } = await failure({ url: as('reader'), timeout: 10_000 })
   assert.match(message, /it is read-only; use the address of the primary/)
 
   async function prepare(): Promise<void> {
@@ -98,7 +98,7 @@ anywhere('postgres - a server that accepts but never responds times out', async 
   after(() => mute.close())
   const { port } = mute.address() as { port: number }
   const url = `postgres://me:s3cret@127.0.0.1:${port}/x`
-  const { message } = await failure({ url, timeoutMs: 200 })
+  const { message } = await failure({ url, timeout: 200 })
   assert.match(message, /no answer in time; check the address/)
 })
 
@@ -154,7 +154,7 @@ anywhere(
     )
     const exhausted = { ...mute, connect: () => new Promise<never>(() => {}) }
     for (const pool of [mute, exhausted]) {
-      const { message } = await failure({ pool, timeoutMs: 1 })
+      const { message } = await failure({ pool, timeout: 1 })
       assert.match(message, /^The database of `pool`: no answer in time; check the address/)
     }
   },
@@ -163,7 +163,7 @@ anywhere(
 test('postgres - a read-only replica is refused, and an insert leaves no trace', async () => {
   const replica = await startPostgres()
   after(() => replica.stop())
-  const storage = postgresStorage({ url: replica.url, timeoutMs: 10_000 })
+  const storage = postgresStorage({ url: replica.url, timeout: 10_000 })
   after(storage.close)
   await storage.insert(REX)
   await storage.ping()
@@ -174,7 +174,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
   await assert.rejects(storage.ping(), { message: 'The database is read-only' })
   await assert.rejects(storage.insert(REX), { code: '25006' })
   assert.match(
-    (await failure({ url: replica.url, timeoutMs: 10_000 })).message,
+    (await failure({ url: replica.url, timeout: 10_000 })).message,
     /it is read-only; use the address/,
   )
   assert.equal((await storage.find(1))?.name, 'Rex')
@@ -184,7 +184,7 @@ test('postgres - a read-only replica is refused, and an insert leaves no trace',
 test('postgres - ping fails where an insert would: read-only by default, or without its standby', async () => {
   const server = await startPostgres()
   after(() => server.stop())
-  const storage = postgresStorage({ url: server.url, timeoutMs: 10_000 })
+  const storage = postgresStorage({ url: server.url, timeout: 10_000 })
   after(storage.close)
   await storage.ping()
   const configure = (setting: string) =>
@@ -306,7 +306,7 @@ async function asAdmin(url: string, ...statements: string[]): Promise<any[]> {
 
 test('postgres - a connection is replaced after its lifetime', async () => {
   const url = await createDatabase(engine as Engine, 'lifetime')
-  const storage = postgresStorage({ url, connectionLifetimeMs: 50, ...PATIENT })
+  const storage = postgresStorage({ url, connectionLifetime: 50, ...PATIENT })
   const own = `SELECT pid FROM pg_stat_activity
     WHERE application_name = 'animal-adoption-store' AND datname = 'lifetime'`
   const pids = new Set<number>()

@@ -265,7 +265,7 @@ test('postgres - an older schema is migrated, with its animals', async () => {
   const schema = schemaOf.get(storage) as string
   const { id } = await storage.insert(REX)
   const next = [...MIGRATIONS, () => `ALTER TABLE ${schema}.pets ADD COLUMN note text`]
-  await migrate(createDatabase(pool, PATIENT.timeoutMs), `"${schema}"`, next)
+  await migrate(createDatabase(pool, PATIENT.timeout), `"${schema}"`, next)
   const { rows } = await pool.query(`SELECT id::int, note FROM ${schema}.pets`)
   assert.deepEqual(rows, [{ id, note: null }])
   await assert.rejects(open({ schema }), {
@@ -446,7 +446,7 @@ test('postgres - close finishes waiting inserts', async () => {
 test('postgres - an open storage does not keep its process alive', async () => {
   const script = `
     import { postgresStorage } from '${new URL('../../../adapters/stores/postgres/index.js', import.meta.url)}'
-    const storage = postgresStorage({ url: '${engine?.url}', schema: 'brief', timeoutMs: 60_000 })
+    const storage = postgresStorage({ url: '${engine?.url}', schema: 'brief', timeout: 60_000 })
     console.log((await storage.insert({ name: 'Rex', categoryId: 1 })).id)`
   const args = ['--input-type=module', '--eval', script]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })

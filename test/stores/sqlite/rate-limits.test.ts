@@ -12,7 +12,7 @@ import { testUnless } from '../../support/test-unless.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite as skip } from './availability.js'
 
-const SMALL: Limits = { perMinute: 2, perDay: 3, banAfter: 1 }
+const SMALL: Limits = { perMinute: 2, perDay: 3, banAfterRejections: 1 }
 const test = testUnless(skip)
 const folder = temporaryFolders()
 const opened: SqliteRateLimitStore[] = []

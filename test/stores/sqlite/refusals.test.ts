@@ -208,7 +208,7 @@ test('sqlite - a full disk rejects the insert, and the next ones work once there
 
 anywhere('sqlite - an invalid option is refused by its name', () => {
   const invalid = [
-    [{ timeoutMs: 0 }, 'timeoutMs'],
+    [{ timeout: 0 }, 'timeout'],
     [{ timeout: 5 }, 'timeout'],
   ] as const
   for (const [options, option] of invalid) {

@@ -8,16 +8,20 @@ import { createStore } from '../../../src/store.js'
  */
 const [, , path, perDay] = process.argv
 if (path !== undefined) {
-  const limits = { perMinute: 1_000_000_000, perDay: Number(perDay), banAfter: 1_000_000_000 }
+  const limits = {
+    perMinute: 1_000_000_000,
+    perDay: Number(perDay),
+    banAfterRejections: 1_000_000_000,
+  }
   // Far above what a busy machine takes, so that each request is counted in the file.
-  const options = { timeoutMs: 60_000 }
+  const options = { timeout: 60_000 }
   const storage = sqliteStorage(path, options)
   const rateLimitStore = sqliteRateLimitStore(path, options)
   await Promise.all([storage.ready(), rateLimitStore.ready()])
   const store = createStore({
     storage,
     rateLimitStore,
-    rateLimitStoreTimeoutMs: 60_000,
+    rateLimitStoreTimeout: 60_000,
     pagination: true,
     apiKeys: { secret: { id: 'shared', plan: 'enterprise', limits } },
   })

@@ -198,7 +198,7 @@ test('sqlite - a closed storage refuses everything, and closes once', async () =
 test('sqlite - what waits for a lock when its storage closes is refused', async () => {
   const path = newPath()
   const storage = await openHere(path, 60_000)
-  const limits = sqliteRateLimitStore(path, { timeoutMs: 60_000 })
+  const limits = sqliteRateLimitStore(path, { timeout: 60_000 })
   await limits.ready()
   await storage.insert(REX)
   await byHand(path, async other => {
@@ -247,7 +247,7 @@ test('sqlite - memory does not grow with the number of animals', async () => {
 const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 async function openHere(path = newPath(), timeoutMs = 2_500): Promise<SqliteStorage> {
-  const storage = sqliteStorage(path, { timeoutMs })
+  const storage = sqliteStorage(path, { timeout: timeoutMs })
   await storage.ready()
   opened.set(storage, path)
   return storage
@@ -315,7 +315,7 @@ test('sqlite - a file that is replaced while its opening waits for the lock is a
     if (name === path) located.open()
     return statSync(name, options)
   }) as typeof fs.statSync)
-  const opening = sqliteStorage(path, { timeoutMs: 60_000 }).ready()
+  const opening = sqliteStorage(path, { timeout: 60_000 }).ready()
   const refused = assert.rejects(opening, { name: 'SqliteError', message })
   await located.passed
   // Until then it has opened the file.

@@ -19,7 +19,7 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       await api.poll(api.send, 400, 0.8)
     },
     async 'is a shell loop with a curl every two seconds, and a quota of twenty a minute'(api) {
-      const limits = { perMinute: 20, perDay: 1_000, banAfter: 100 }
+      const limits = { perMinute: 20, perDay: 1_000, banAfterRejections: 100 }
       api.double.addKey('small', { id: 'small', plan: 'enterprise', limits })
       await api.poll(api.send, 44, 2, { key: 'small' })
     },

@@ -40,7 +40,7 @@ for (const [idempotency, depth] of [
   test(`explore - the polite client has no failing schedule at depth ${depth}, idempotency ${idempotency}`, async () => {
     const result = await explore(politely(idempotency), {
       depth,
-      double: { idempotency: idempotency ? { ttlMs: 86_400_000 } : null },
+      double: { idempotency: idempotency ? { ttl: 86_400_000 } : null },
       invariant: idempotency ? existsOnce : existsAsTold,
     })
     assert.deepEqual(

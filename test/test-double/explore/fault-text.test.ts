@@ -13,10 +13,10 @@ test('fault text - says what a fault does', () => {
     truncate: { kind: 'truncate' },
     malformed: { kind: 'malformed' },
     hang: { kind: 'hang' },
-    'trickle:16b/1s': { kind: 'trickle', bytes: 16, ms: 1_000 },
-    'delay:31s': { kind: 'delay', ms: 31_000 },
-    'delay:250ms': { kind: 'delay', ms: 250 },
-    'delay:2m': { kind: 'delay', ms: 120_000 },
+    'trickle:16b/1s': { kind: 'trickle', bytes: 16, interval: 1_000 },
+    'delay:31s': { kind: 'delay', duration: 31_000 },
+    'delay:250ms': { kind: 'delay', duration: 250 },
+    'delay:2m': { kind: 'delay', duration: 120_000 },
     'status:503': { kind: 'status', status: 503 },
     'status:503-after': { kind: 'status', status: 503, when: 'after' },
     'status:429': { kind: 'status', status: 429, retryAfter: 1 },
@@ -34,13 +34,16 @@ test('fault text - says what a fault does', () => {
     assert.equal(faultText(fault), text)
   }
   assert.equal(faultText({ kind: 'status', status: 429 }), 'status:429{"retryAfter":null}')
-  assert.equal(faultText({ kind: 'delay', ms: 60_000, operation: 'getPet', nth: 2 }), 'delay:1m')
+  assert.equal(
+    faultText({ kind: 'delay', duration: 60_000, operation: 'getPet', nth: 2 }),
+    'delay:1m',
+  )
 })
 
 test('fault text - whatever it says is read back', () => {
   const fault = fc.oneof(
     fc.record({ kind: fc.constantFrom('reset' as const, 'hang' as const, 'truncate' as const) }),
-    fc.record({ kind: fc.constant('delay' as const), ms: fc.nat() }),
+    fc.record({ kind: fc.constant('delay' as const), duration: fc.nat() }),
     fc.record(
       {
         kind: fc.constant('status' as const),
@@ -121,7 +124,10 @@ test('fault text - a mistake is named with its fix', async () => {
 })
 
 test('explore - the same fault in two forms is one fault', () => {
-  assert.deepEqual(readFaults(['delay:60s', 'delay:1m', { kind: 'delay', ms: 60_000 }]).length, 1)
+  assert.deepEqual(
+    readFaults(['delay:60s', 'delay:1m', { kind: 'delay', duration: 60_000 }]).length,
+    1,
+  )
   assert.equal(readFaults([...FAULTS, ...FAULTS]).length, FAULTS.length)
 })
 

@@ -25,10 +25,10 @@ test('recording - a clock that runs on between any two reads is recorded at one 
     { kind: 'malformed' },
   ]
   for (const isDelayed of [false, true]) {
-    await using double = createTestDouble({ time: 'running', idempotency: { ttlMs: 60_000 } })
+    await using double = createTestDouble({ time: 'running', idempotency: { ttl: 60_000 } })
     const recording = await double.record()
     for (const fault of kinds) {
-      if (isDelayed) double.faults.arm({ kind: 'delay', ms: 1 })
+      if (isDelayed) double.faults.arm({ kind: 'delay', duration: 1 })
       double.faults.arm(fault)
       const creating = create(double)
       await new Promise(resolve => setImmediate(resolve))
@@ -79,7 +79,7 @@ test('recording - begins with a double as it is, and ends in the same state', as
 })
 
 test('recording - replay and diff name the first step that differs, in whatever it differs', async () => {
-  await using double = createTestDouble({ control: TOKEN, idempotency: { ttlMs: 60_000 } })
+  await using double = createTestDouble({ control: TOKEN, idempotency: { ttl: 60_000 } })
   const { send } = await inProcess(double)
   for (const deed of STORY) await act(double, [deed], { send })
   const recording = await double.record()
@@ -114,7 +114,7 @@ test('recording - replay and diff name the first step that differs, in whatever 
 test('recording - replays up to the given step, even in the middle of a request', async () => {
   await using double = createTestDouble()
   const recording = await double.record()
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  double.faults.arm({ kind: 'delay', duration: 1_000 })
   const late = get(double, 'pets')
   await double.run(() => late)
   const opened = await openRecording(await recording.json())
@@ -132,7 +132,7 @@ test('recording - replays up to the given step, even in the middle of a request'
 test('recording - what happens to a request after a reset is left out', async () => {
   await using double = createTestDouble()
   const recording = await double.record()
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  double.faults.arm({ kind: 'delay', duration: 1_000 })
   const late = get(double, 'pets')
   await new Promise(resolve => setImmediate(resolve))
   double.reset()
@@ -201,7 +201,7 @@ test('recording - a key known by its digest is named when it is used', async () 
 
 test('recording - what it cannot begin with is refused', async () => {
   await using double = createTestDouble({ control: TOKEN })
-  double.faults.arm({ kind: 'delay', ms: 1_000 })
+  double.faults.arm({ kind: 'delay', duration: 1_000 })
   const late = get(double, 'pets')
   await new Promise(resolve => setImmediate(resolve))
   await assert.rejects(double.record(), { message: /a request is in flight$/ })

@@ -47,7 +47,11 @@ export interface Door {
 
 const SECRET = 'k3y-that-must-not-leak'
 const KEYS = {
-  [SECRET]: { id: 'ci', plan: 'enterprise', limits: { perMinute: 3, perDay: 20, banAfter: 2 } },
+  [SECRET]: {
+    id: 'ci',
+    plan: 'enterprise',
+    limits: { perMinute: 3, perDay: 20, banAfterRejections: 2 },
+  },
   k7: { id: 'short', plan: 'free' },
   'demo-pro': { id: 'demo-pro', plan: 'pro' },
 } as const
@@ -94,7 +98,7 @@ const fault = fc
       { kind: 'reset' },
       { kind: 'truncate' },
       { kind: 'malformed' },
-      { kind: 'delay', ms: 1_500 },
+      { kind: 'delay', duration: 1_500 },
       { kind: 'status', status: 502, chance: 0.5, seed: 7 },
     ),
     fc.constantFrom({}, { times: 2 }),
@@ -136,7 +140,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     apiKeys: fc.constant(KEYS),
     control: fc.constant(TOKEN),
     time: fc.constantFrom('2030-01-01T00:00:30Z', '2030-12-04T23:59:30Z', 'running'),
-    idempotency: fc.constantFrom(null, { ttlMs: 60_000 }),
+    idempotency: fc.constantFrom(null, { ttl: 60_000 }),
     pagination: fc.boolean(),
     defaultStatus: fc.constantFrom(null, 'pending' as const),
     snapshot: fc.constantFrom(
@@ -165,7 +169,7 @@ export async function act(double: TestDouble, deeds: readonly Deed[], door: Door
         return finish(Promise.all(deed.calls.map(call => send(call, '/v1'))))
       case 'late': {
         // Its response may come after whatever follows.
-        double.faults.arm({ kind: 'delay', ms: 2_000 })
+        double.faults.arm({ kind: 'delay', duration: 2_000 })
         waiting.push(send(deed.call, '/v1'))
         return turns()
       }

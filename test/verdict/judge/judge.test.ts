@@ -124,17 +124,17 @@ for (const [rejections, clients, finds, notes] of [
   judged(behaviour, times(rejections + 1, 0), service, finds, { notes, clients })
 }
 
-for (const [banAfter, clients, finds, notes] of [
+for (const [banAfterRejections, clients, finds, notes] of [
   [Number.POSITIVE_INFINITY, undefined, ['retry-after.early'], []],
   [8, undefined, ['retry-after.early'], ['ban.risked']],
   [8, 2, ['retry-after.early'], ['ban.risked']],
   [8, 1, ['ban.risked'], []],
 ] as const) {
   const service = (n: number) => {
-    const [isBan, retryAfter] = n > banAfter ? [true, 360] : [false, 60]
+    const [isBan, retryAfter] = n > banAfterRejections ? [true, 360] : [false, 60]
     return rejected({ limit: 60, retryAfter, reset: T0 / 1_000 + retryAfter, isBan })
   }
-  const behaviour = `is early, and banned after ${banAfter}, as one of ${clients ?? 'some'} clients`
+  const behaviour = `is early, and banned after ${banAfterRejections}, as one of ${clients ?? 'some'} clients`
   judged(behaviour, times(12, 150), service, finds, { notes, clients })
 }
 

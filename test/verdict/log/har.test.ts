@@ -31,7 +31,7 @@ test('har - every kind of exchange is valid by the schema of HAR 1.2', async () 
   await using double = createTestDouble({ cors: true })
   const kinds = ['status', 'delay', 'hang', 'reset', 'truncate', 'malformed'] as const
   for (const kind of kinds) {
-    const options = { status: { status: 503 }, delay: { ms: 250 } }[kind as 'status'] ?? {}
+    const options = { status: { status: 503 }, delay: { duration: 250 } }[kind as 'status'] ?? {}
     double.faults.arm({ kind, ...options } as Parameters<typeof double.faults.arm>[0])
     const stop = new AbortController()
     const answer = double.run(() => create(double, stop.signal)).catch(() => {})
@@ -57,7 +57,7 @@ test('har - every kind of exchange is valid by the schema of HAR 1.2', async () 
 
 test('har - times are those of the virtual clock', async () => {
   await using double = createTestDouble()
-  double.faults.arm({ kind: 'delay', ms: 1_500 })
+  double.faults.arm({ kind: 'delay', duration: 1_500 })
   const late = double.fetch('pets')
   await double.run(() => late)
   const [entry] = double.har().log.entries

@@ -68,7 +68,7 @@ export function Budgets({ live, now = 0, world, info }: PanelProps) {
 }
 
 function usedIn(window: number, { usage }: KeyState, now: number): number {
-  if (!usage || Math.floor(usage.lastSeen / window) !== Math.floor(now / window)) return 0
+  if (!usage || Math.floor(usage.lastSeenAt / window) !== Math.floor(now / window)) return 0
   return window === MINUTE ? usage.minuteCount : usage.dayCount
 }
 

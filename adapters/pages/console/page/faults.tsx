@@ -107,7 +107,7 @@ export function Faults({ live, world }: PanelProps) {
 
 const PRESETS: readonly (readonly [name: string, fault: object])[] = [
   ['Outage for 30 s', { kind: 'status', status: 503, until: '30s' }],
-  ['Slow', { kind: 'delay', ms: 2_000, real: true, times: 'always' }],
+  ['Slow', { kind: 'delay', duration: '2s', real: true, times: 'always' }],
   ['Flaky, 10 %', { kind: 'status', status: 500, chance: 0.1, times: 'always' }],
   ['Lost response', { kind: 'reset' }],
 ]

@@ -74,6 +74,6 @@ export function grouped(rows: readonly Row[], isFolded: boolean): readonly Group
   return groups
 }
 
-function identityOf({ n, journal, connection, at, second, ms, ...row }: Row): string {
+function identityOf({ n, journal, connection, at, second, durationMs, ...row }: Row): string {
   return JSON.stringify({ ...row, remaining: null, reset: null, retryAfter: null })
 }

@@ -34,7 +34,7 @@ export function RequestRow(props: {
 }) {
   const { group, isOpen, isOld, isStop, rules, earlier, onToggle } = props
   const [row] = group
-  const { at, method, path, query, status, keyId, client, remaining, limit, ms, code } = row
+  const { at, method, path, query, status, keyId, client, remaining, limit, durationMs, code } = row
   const note = [...noteOf(row), ...retryNote(row, earlier)].join(' ')
   const count = countOf(group.length)
   return (
@@ -70,7 +70,9 @@ export function RequestRow(props: {
         {remaining !== null && <span class="hidden"> left</span>}
       </span>
       {/* Texts of one length begin at one place, so that nothing moves when they change. */}
-      <span class="duration">{ms !== null && durationIn(ms).padStart(8, '\u00a0')}</span>
+      <span class="duration">
+        {durationMs !== null && durationIn(durationMs).padStart(8, '\u00a0')}
+      </span>
       {(code !== null || note !== '' || rules.length > 0) && (
         <span class="why">
           {rules.map(rule => (
