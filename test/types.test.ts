@@ -51,7 +51,7 @@ const MISTAKES = [
   'client.listPets({ limt: 1 })',
   "client.listPets({ status: 'lost' })",
   "client.createPet({ name: 'Ada' })",
-  "indexedDbStorage('pets', { timeout: 1 })",
+  "indexedDbStorage('pets', { timeoutMs: 1 })",
 ]
 
 test('types - a browser project without the types of Node compiles, but for mistakes in options and calls', () => {
