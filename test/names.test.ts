@@ -10,7 +10,7 @@ const STORE_VARIABLES = ['BASE_URL', 'CONTROL_URL', 'CONTROL_TOKEN']
 /** CONTRIBUTING.md lists what the tests read. */
 const TEST_VARIABLES = /^(ENGINES|SQLITE|CHAOS|KILLS|NODES|RUNTIMES)$/
 
-const { names } = readPublicApi()
+const { exports, names } = readPublicApi()
 
 test('names - an API key is apiKey, its id keyId, and nothing is just a key', () => {
   assert.ok(names.length > 1_500)
@@ -64,6 +64,27 @@ test('names - what ends in At is an instant, which options take in every form', 
     const isOption = /^(sunset|deprecated)At$/.test(name) || path === 'ApiKey.expiresAt'
     assert.match(type, isOption ? /^(Instant|string \| number \| Date)\b/ : /\bnumber\b/, path)
   }
+})
+
+test('names - each is one declaration, whichever subpath exports it', () => {
+  const places = new Map<string, string>()
+  for (const [subpath, exported] of exports) {
+    for (const [name, place] of exported) {
+      assert.equal(places.get(name) ?? place, place, `${name} of ${subpath}`)
+      places.set(name, place)
+    }
+  }
+})
+
+test('names - the types of all options are exported', () => {
+  const exported = new Set([...exports.values()].flatMap(names => [...names.keys()]))
+  const types = names.flatMap(({ type }) => [...type.matchAll(/\b[A-Z]\w*Options\b/g)])
+  const used = new Set(types.map(([name]) => name))
+  assert.ok(used.size > 10)
+  assert.deepEqual(
+    [...used].filter(name => !exported.has(name)),
+    ['ErrorOptions', 'ConnectionOptions'],
+  )
 })
 
 test('names - every variable in a page or a help text is that of a flag', () => {

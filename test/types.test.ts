@@ -93,6 +93,25 @@ const { double, difference } = await (await doubles.openRecording('')).replay({ 
 export const used = [double.requests(), difference?.step]
 // @ts-expect-error: a schedule is run
 doubles.replay`,
+  'a clock is a function, and times are written in every form': `
+import { createStore } from 'animal-adoption-store'
+import { createClient } from 'animal-adoption-store/client'
+import { memoryStorage } from 'animal-adoption-store/memory'
+import { createTestDouble } from 'animal-adoption-store/test-double'
+
+const { baseUrl, clock, faults, fetch } = createTestDouble({ time: new Date(0) })
+const expiresAt: readonly (number | string | Date)[] = [0, '2030-01-01', new Date(0)]
+const keys = expiresAt.map((instant, at) => [at, { id: 'a', plan: 'pro', expiresAt: instant }] as const)
+export const store = createStore({
+  ...{ storage: memoryStorage(), apiKeys: Object.fromEntries(keys), clock },
+  ...{ sunsetAt: '2030-12-05', deprecatedAt: new Date(0), idempotency: { ttl: '24h' } },
+})
+const client = createClient({
+  ...{ baseUrl, apiKey: 'a', fetch, clock, sleep: clock.sleep, timeout: '10s', maxWait: 500 },
+})
+await client.listPets({}, { timeout: '1m' })
+faults.arm({ kind: 'delay', duration: '2s', jitter: 100, from: '30s', until: '2030-01-01' })
+export const now: number = clock()`,
   '`fetch` is an option with the type of the platform': `
 import { createStore } from 'animal-adoption-store'
 import { type ClientOptions, createClient } from 'animal-adoption-store/client'
@@ -169,7 +188,7 @@ async function namesWithExamples(): Promise<readonly string[]> {
     const values: Readonly<Record<string, unknown>> = await import(
       join('animal-adoption-store', subpath)
     )
-    for (const name of exported) {
+    for (const name of exported.keys()) {
       const value = values[name]
       const isClass = typeof value === 'function' && /^class\b/.test(String(value))
       if (/Options$/.test(name) || (typeof value === 'function' && !isClass)) names.add(name)

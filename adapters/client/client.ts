@@ -47,7 +47,7 @@ export interface CallOptions {
  * const pets = createClient({ baseUrl: 'http://127.0.0.1:4280/v1', apiKey: 'demo-free' })
  * await pets.createPet({ name: 'Rex', categoryId: 1 }, { idempotencyKey: 'order-7' })
  */
-export interface CreateOptions extends CallOptions {
+export interface CreateCallOptions extends CallOptions {
   /**
    * Idempotency-Key of this create: 1 to 255 printable ASCII characters, never to be reused.
    * @default a new one with the option `idempotency`, else none
@@ -60,7 +60,7 @@ export interface CreateOptions extends CallOptions {
  * RateLimitError, ApiKeyBannedError, ConnectionError, ContractError, QueueFullError and ClosedError.
  */
 export interface Client extends Pets {
-  createPet(pet: NewPet, options?: CreateOptions): Promise<Pet>
+  createPet(pet: NewPet, options?: CreateCallOptions): Promise<Pet>
   listPets(query?: ListPetsQuery, options?: CallOptions): Promise<readonly Pet[]>
   /** @deprecated by the specification, see `Pets` */
   getPet(id: Int64, options?: CallOptions): Promise<Pet>

@@ -5,7 +5,7 @@ export { OptionError } from '../../src/lib/check-options.js'
 export type { Int64 } from '../../src/lib/int64.js'
 export type { ListenerFailure } from '../../src/lib/listeners.js'
 export type { NewPet, Pet } from '../../src/pets/schema.js'
-export { type CallOptions, type Client, type CreateOptions, createClient } from './client.js'
+export { type CallOptions, type Client, type CreateCallOptions, createClient } from './client.js'
 export type { ClientOptions } from './client-options.js'
 export {
   ApiKeyBannedError,

@@ -2,7 +2,6 @@ import { invalidRequest } from '../../src/api-error.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import {
   check,
-  isBoolean,
   isOneOf,
   isText,
   OptionError,
@@ -16,6 +15,7 @@ import type { ApiKey } from '../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api-request.js'
 import type { ListenOptions } from '../http/listen.js'
 import { verdictError } from '../verdict/annotations.js'
+import { ASSERT_OPTIONS, type AssertPoliteOptions } from '../verdict/assert-options.js'
 import { createConnections } from '../verdict/callers.js'
 import { type Har, harOf } from '../verdict/log/har.js'
 import { withBodyRead } from '../verdict/log/read-request.js'
@@ -109,7 +109,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
    * Fails a test whose client was not polite.
    * @throws VerdictError when the report is not ok, or when nothing was sent
    */
-  assertPolite(options?: AssertPoliteOptions): void
+  assertPolite(options?: ReportOptions & AssertPoliteOptions): void
   readonly inspect: Inspect
   /** Closes its servers, and ends delayed and hanging calls. */
   close(): Promise<void>
@@ -128,20 +128,7 @@ export const REPORT_OPTIONS = {
  */
 export interface ReportOptions extends OptionsOf<typeof REPORT_OPTIONS> {}
 
-export const ASSERT_OPTIONS = {
-  ...REPORT_OPTIONS,
-  /** Also fails on notes of rules that `allow` does not list. @default false */
-  notes: withDefault(isBoolean, false),
-}
-/**
- * @example
- * import { createTestDouble } from 'animal-adoption-store/test-double'
- *
- * const double = createTestDouble()
- * await double.fetch(`${double.baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
- * double.assertPolite({ notes: true })
- */
-export interface AssertPoliteOptions extends OptionsOf<typeof ASSERT_OPTIONS> {}
+const ASSERT_REPORT_OPTIONS = { ...REPORT_OPTIONS, ...ASSERT_OPTIONS }
 
 export interface JudgedDouble extends TestDouble {
   readonly clock: ControlledClock
@@ -346,7 +333,7 @@ function reportsOf(
   return {
     report: given => reportSince(settingsOf(REPORT_OPTIONS, given).since),
     assertPolite(given) {
-      const { since, notes } = settingsOf(ASSERT_OPTIONS, given)
+      const { since, notes } = settingsOf(ASSERT_REPORT_OPTIONS, given)
       const found = reportSince(since)
       const isClean = !notes || found.notes.every(note => note.allowed)
       if (!found.ok || !isClean || found.requestCount === 0) {

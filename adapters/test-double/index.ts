@@ -2,6 +2,7 @@
 export { ApiError } from '../../src/api-error.js'
 export { OptionError } from '../../src/lib/check-options.js'
 export type { Duration, Instant } from '../../src/lib/time.js'
+export type { AssertPoliteOptions } from '../verdict/assert-options.js'
 export type { Exchange } from '../verdict/log/exchange.js'
 export type { FaultKind } from '../verdict/log/fault-kinds.js'
 export type { Har, HarEntry } from '../verdict/log/har.js'
@@ -14,7 +15,7 @@ export {
   VerdictError,
 } from '../verdict/report.js'
 export { RULES, type Rule, type RuleId } from '../verdict/rules/index.js'
-export type { VirtualClock } from './clock/clock.js'
+export type { ResumeOptions, VirtualClock } from './clock/clock.js'
 export { createTestDouble } from './create-test-double.js'
 export { DEMO_KEYS } from './demo-keys.js'
 export type { ReportOptions, TestDouble } from './double.js'
@@ -33,5 +34,6 @@ export {
   type OpenRecording,
   openRecording,
   type ReplayedRecording,
+  type ReplayOptions,
 } from './recording/replay-steps.js'
 export type { Snapshot } from './snapshot.js'

@@ -24,7 +24,8 @@ export interface PublicName {
 
 /** All that the declarations of the build show: what each subpath exports, and the names within it. */
 export interface PublicApi {
-  readonly exports: ReadonlyMap<string, readonly string[]>
+  /** By subpath, the exported names with the place of their declaration. */
+  readonly exports: ReadonlyMap<string, ReadonlyMap<string, string>>
   readonly names: readonly PublicName[]
 }
 
@@ -65,18 +66,22 @@ function declarationsOf({ exports }: { readonly exports: Exports }): Map<string,
 }
 
 function walk({ checker, program }: Project, entries: ReadonlyMap<string, string>): PublicApi {
-  const exports = new Map<string, readonly string[]>()
+  const exports = new Map<string, ReadonlyMap<string, string>>()
   const names: PublicName[] = []
   const seen = new Set<number>()
   for (const [subpath, file] of entries) {
     const source = program.getSourceFile(file)
     const module = source && checker.getSymbolAtLocation(source)
     const exported = module ? checker.getExportsOfModule(module) : []
-    exports.set(subpath, exported.map(({ name }) => name).toSorted())
+    const places = new Map<string, string>()
+    exports.set(subpath, places)
     for (const symbol of exported) {
-      const [type, value] = typesOf(checker, symbol)
-      visit(type, symbol.name)
-      visit(value, symbol.name)
+      const target = symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
+      places.set(
+        symbol.name,
+        target.declarations.map(({ path, index }) => `${path}:${index}`).join(),
+      )
+      for (const type of typesOf(checker, target)) visit(type, symbol.name)
     }
   }
   return { exports, names }
@@ -118,10 +123,8 @@ function argumentsOf(type: Type): readonly Type[] {
 }
 
 function typesOf(checker: Checker, symbol: ApiSymbol): readonly (Type | undefined)[] {
-  const isAlias = (symbol.flags & SymbolFlags.Alias) !== 0
-  const target = isAlias ? checker.getAliasedSymbol(symbol) : symbol
   return [
-    target.flags & SymbolFlags.Type ? checker.getDeclaredTypeOfSymbol(target) : undefined,
-    target.flags & SymbolFlags.Value ? checker.getTypeOfSymbol(target) : undefined,
+    symbol.flags & SymbolFlags.Type ? checker.getDeclaredTypeOfSymbol(symbol) : undefined,
+    symbol.flags & SymbolFlags.Value ? checker.getTypeOfSymbol(symbol) : undefined,
   ]
 }

@@ -18,7 +18,7 @@ export const INDEXEDDB_OPTIONS = {
  * @example
  * import { indexedDbStorage } from 'animal-adoption-store/indexeddb'
  *
- * const storage = indexedDbStorage('adoption', { timeout: 5_000 })
+ * const storage = indexedDbStorage('adoption', { timeout: '5s' })
  */
 export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
 

@@ -21,7 +21,7 @@ export const SQLITE_OPTIONS = {
  * @example
  * import { sqliteStorage } from 'animal-adoption-store/sqlite'
  *
- * const storage = sqliteStorage('pets.db', { timeout: 5_000 })
+ * const storage = sqliteStorage('pets.db', { timeout: '5s' })
  * await storage.close()
  */
 export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}

@@ -30,7 +30,7 @@ export const RATE_LIMIT_OPTIONS = {
  * @example
  * import { sqliteRateLimitStore } from 'animal-adoption-store/sqlite'
  *
- * const rateLimitStore = sqliteRateLimitStore('limits.db', { timeout: 100 })
+ * const rateLimitStore = sqliteRateLimitStore('limits.db', { timeout: '100ms' })
  * await rateLimitStore.close()
  */
 export interface SqliteRateLimitStoreOptions extends OptionsOf<typeof RATE_LIMIT_OPTIONS> {}

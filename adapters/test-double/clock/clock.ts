@@ -28,6 +28,13 @@ export const RESUME_OPTIONS = {
   /** Speed relative to real time. @default 1 */
   scale: withDefault(isScale, 1),
 }
+/**
+ * @example
+ * import { createTestDouble } from 'animal-adoption-store/test-double'
+ *
+ * const { clock } = createTestDouble()
+ * clock.resume({ scale: 1_000 })
+ */
 export interface ResumeOptions extends OptionsOf<typeof RESUME_OPTIONS> {}
 
 /** A clock as plain data. Without `now`, a running clock shows real time. */

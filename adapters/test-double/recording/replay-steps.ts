@@ -24,7 +24,7 @@ export interface OpenRecording {
    * Replays the steps on a new double, whose clock stands still at the time of the last one.
    * @throws OptionError for options of the recording that no double accepts
    */
-  replay(options?: Pick<ReplayOptions, 'until'>): Promise<ReplayedRecording>
+  replay(options?: ReplayOptions): Promise<ReplayedRecording>
 }
 
 export interface ReplayedRecording {
@@ -85,9 +85,20 @@ export interface Difference {
   readonly what: string
 }
 
+/**
+ * @example
+ * import { createTestDouble, openRecording } from 'animal-adoption-store/test-double'
+ *
+ * const recording = await createTestDouble().record()
+ * const { replay } = await openRecording(await recording.json())
+ * await replay({ until: 0 })
+ */
 export interface ReplayOptions {
   /** The last step to replay. @default all */
   readonly until?: number | undefined
+}
+
+interface Sending extends ReplayOptions {
   /** Sends a request to the double. @default directly */
   readonly send?: (request: ReadRequest) => Awaitable<unknown>
 }
@@ -100,7 +111,7 @@ export interface ReplayOptions {
 export async function takeSteps(
   { double, worlds }: ControlledDouble,
   { begin, steps }: RecordingFile,
-  { until = steps.length, send = request => double.handler.handle(request) }: ReplayOptions = {},
+  { until = steps.length, send = request => double.handler.handle(request) }: Sending = {},
 ): Promise<Difference | undefined> {
   const { events } = double
   if (begin.state) await double.restore(begin.state as never)

@@ -1,4 +1,5 @@
 export { OptionError } from '../../../src/lib/check-options.js'
+export type { AssertPoliteOptions } from '../assert-options.js'
 export {
   type Finding,
   type Report,

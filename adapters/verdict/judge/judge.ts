@@ -1,6 +1,7 @@
-import { check, isBoolean } from '../../../src/lib/check-options.js'
+import { settingsOf } from '../../../src/lib/check-options.js'
 import { splitTarget } from '../../http/target-and-body.js'
 import { verdictError } from '../annotations.js'
+import { ASSERT_OPTIONS, type AssertPoliteOptions } from '../assert-options.js'
 import { captureStack } from '../call-site.js'
 import { createConnections } from '../callers.js'
 import { isOnGitHub } from '../github.js'
@@ -23,21 +24,6 @@ export interface Judge {
 }
 
 /**
- * @example
- * import { judge } from 'animal-adoption-store/judge'
- * import { createTestDouble } from 'animal-adoption-store/test-double'
- *
- * const { baseUrl, fetch } = createTestDouble()
- * const watched = judge({ baseUrl, fetch })
- * await watched.fetch(`${baseUrl}/pets`, { headers: { authorization: 'Bearer demo-free' } })
- * watched.assertPolite({ notes: true })
- */
-export interface AssertPoliteOptions {
-  /** Also fails on notes of rules that `allow` does not list. @default false */
-  readonly notes?: boolean | undefined
-}
-
-/**
  * Judges a client of any server of this API by the rules of the test double.
  * @throws OptionError naming the invalid option and its value
  * @example
@@ -55,8 +41,8 @@ export function judge(options: JudgeOptions): Judge {
   return {
     fetch: watch(settings, observer),
     report: observer.report,
-    assertPolite({ notes = false } = {}) {
-      check('notes', notes, isBoolean)
+    assertPolite(options) {
+      const { notes } = settingsOf(ASSERT_OPTIONS, options)
       const report = observer.report()
       const isClean = !notes || report.notes.every(({ allowed }) => allowed)
       if (!report.ok || !isClean || report.decided === 0) {
