@@ -209,7 +209,7 @@ test('sqlite - a full disk rejects the insert, and the next ones work once there
 anywhere('sqlite - an invalid option is refused by its name', () => {
   const invalid = [
     [{ timeout: 0 }, 'timeout'],
-    [{ timeout: 5 }, 'timeout'],
+    [{ timeoutMs: 5 }, 'timeoutMs'],
   ] as const
   for (const [options, option] of invalid) {
     assert.throws(
