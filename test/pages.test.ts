@@ -62,10 +62,14 @@ test('pages - every function with options has a table', () => {
   // Fields of a constructor or of one call, described in prose.
   const inProse = [
     'ApiErrorOptions',
+    'AssertPoliteOptions',
     'CallOptions',
+    'CreateCallOptions',
     'CreateOptions',
+    'ReplayOptions',
     'ReportOptions',
     'RestoreOptions',
+    'ResumeOptions',
   ]
   const documented = [...tables, ...inProse]
   assert.deepEqual(
