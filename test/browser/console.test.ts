@@ -350,13 +350,13 @@ test('console page - faults are armed, listed, used up and cleared', async t => 
   await page.getByText('No fault is armed.').waitFor()
 
   await faults.getByRole('combobox', { name: 'Fault', exact: true }).selectOption('trickle')
-  await faults.getByLabel('Milliseconds').fill('x')
+  await faults.getByLabel('Per piece').fill('x')
   await faults.getByRole('button', { name: 'Arm' }).click()
   await faults.getByRole('alert').getByText('400 invalid_request').waitFor()
-  await faults.getByLabel('Milliseconds').fill('1')
+  await faults.getByLabel('Per piece').fill('1ms')
   await faults.getByLabel('Bytes').fill('4000')
   await faults.getByRole('button', { name: 'Arm' }).click()
-  await faults.getByText(/bytes 4000.*ms 1\b/).waitFor()
+  await faults.getByText(/bytes 4000.*interval 1/).waitFor()
   assert.equal((await call('GET', '/pets', 'demo-pro')).status, 200)
   await page.getByText('No fault is armed.').waitFor()
 

@@ -209,7 +209,7 @@ anywhere('redis - invalid options are refused, and show no URL', () => {
     [{ url: 'redis://me:s3cret@host:port' }, /`url` to be like redis:\/\//],
     [{ url: 'redis://host', prefix: '' }, /`prefix` to be a non-empty string/],
     [{ url: 'redis://host', time: 'mine' as never }, /`time` to be one of 'server', 'store'/],
-    [{ url: 'redis://host', connectTimeout: 0 }, /`connectTimeout` to be an integer/],
+    [{ url: 'redis://host', connectTimeout: 0 }, /`connectTimeout` to be a duration/],
   ]
   for (const [options, message] of cases) {
     assert.throws(
