@@ -318,7 +318,7 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       api.pass(60)
     }
   },
-  async 'waits twice as long as it is told, and twice that when it is told again'(api) {
+  async 'waits two, four and eight times as long as Retry-After says'(api) {
     const send = api.connection()
     api.fail(429, { retryAfter: 3, times: 4 })
     for (const factor of [2, 4, 8, 16, 1]) api.pass((await send()).retryAfter * factor || 0)
