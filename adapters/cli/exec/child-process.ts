@@ -43,7 +43,8 @@ export async function runChild(
     // `timeout` signals this process and then its group.
     if (pending.has(signal)) return
     pending.add(signal)
-    if (!(await group.got(signal))) child.kill(signal)
+    if (await group.got(signal)) await setTimeout(GROUP_WAIT, undefined, { ref: false })
+    else child.kill(signal)
     pending.delete(signal)
   }
   const end = onSignals(FORWARDED, forward)
@@ -67,7 +68,8 @@ function watchGroup() {
   let witness = start()
   return {
     async got(signal: NodeJS.Signals): Promise<boolean> {
-      if (witness.pid === undefined) return FROM_TERMINAL.includes(signal) && process.stdin.isTTY
+      if (!HAS_GROUPS || witness.pid === undefined)
+        return FROM_TERMINAL.includes(signal) && process.stdin.isTTY
       if (witness.signalCode === null)
         await Promise.race([once(witness, 'exit'), setTimeout(GROUP_WAIT)])
       const isHit = witness.signalCode === signal
