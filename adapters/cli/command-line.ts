@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { COMMANDS, type Command, type CommandName } from './commands.js'
 import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'
@@ -102,7 +103,10 @@ function parseWords(words: readonly string[], command: CommandName) {
       options.find(([name, { short }]) => flag === flagOf(name) || flag === `-${short}`) ?? []
     if (name === undefined || !option) throw unknownOption(flag, options)
     const text = textOf(flag, option, attached, left)
-    given.set(name, option.kind.isList && given.has(name) ? `${given.get(name)},${text}` : text)
+    const before = given.get(name)
+    if (before !== undefined && option.value && !option.kind.isList)
+      throw new UsageError(`${flagOf(name)} takes one value, but was given twice`)
+    given.set(name, option.kind.isList && before ? `${before},${text}` : text)
   }
   return { given, operands }
 }
@@ -164,15 +168,24 @@ function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): read
   return options.flatMap(([name, option]) => {
     const general = flagOf(name).slice(2).toUpperCase().replaceAll('-', '_')
     const names = [`ADOPTION_STORE_${general}`, ...(/^(port|host)$/.test(name) ? [general] : [])]
-    const variable = names.find(known => environment[known]) ?? ''
-    const text = variableText(variable, environment[variable] ?? '', option)
+    const variable = names.find(known => isSetting(known, environment[known])) ?? ''
+    const given = environment[variable]
+    const text = given && variableText(variable, given, option)
     return text === undefined ? [] : [{ name, variable, text }]
   })
 }
 
+/**
+ * Kubernetes sets `ADOPTION_STORE_PORT=tcp://…` for a service called adoption-store, and some shells
+ * set `HOST` to the name of the machine.
+ */
+function isSetting(variable: string, text = ''): boolean {
+  if (variable === 'HOST') return text === 'localhost' || isIP(text) > 0
+  return text !== '' && !text.startsWith('tcp://')
+}
+
 /** Undefined for a switch that is off; an option that may stand alone is a switch, too. */
 function variableText(variable: string, given: string, option: Option): string | undefined {
-  if (given === '') return undefined
   if (option.value !== undefined && !option.alone) return given
   if (/^(1|true)$/i.test(given)) return option.alone ?? ''
   if (/^(0|false)$/i.test(given)) return undefined

@@ -39,7 +39,7 @@ export function durationOf(
 }
 
 export const isInstant: TimeRule<Instant> = {
-  expected: `${YEARS}: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z'`,
+  expected: `${YEARS}: ms, not seconds, since the Unix epoch, or ISO 8601 like '2030-01-01T00:00:00Z'`,
   accepts: value => isClockTime.accepts(msOfInstant(value)),
   read: msOfInstant,
 }

@@ -9,9 +9,10 @@ import {
   optional,
   rule,
   settingsOf,
+  type TimeRule,
   typed,
 } from '../lib/check-options.js'
-import { isInstant } from '../lib/time.js'
+import { type Instant, isInstant } from '../lib/time.js'
 import {
   checkLimits,
   type Limits,
@@ -20,6 +21,12 @@ import {
   type Plan,
   type PlanTable,
 } from '../limits/plans.js'
+
+/** Refuses seconds, such as `exp` of a JWT: the key would have expired in 1970. */
+const isExpiry: TimeRule<Instant> = {
+  ...isInstant,
+  accepts: value => isInstant.accepts(value) && (typeof value !== 'number' || value >= 1e11),
+}
 
 /** The owner and plan of a key; only enterprise keys have custom limits (spec §8). */
 export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
@@ -41,8 +48,8 @@ const API_KEY = {
   plan: { ...isOneOf(PLAN_NAMES), secret: isNoPlan },
   /** Required on enterprise, not allowed on other plans (spec §8). */
   limits: optional(typed<Limits>(isObject)),
-  /** First instant at which the key is invalid. */
-  expiresAt: optional(isInstant),
+  /** First instant at which the key is invalid. A number is ms, and at least 10^11. */
+  expiresAt: optional(isExpiry),
 } as const
 
 function isNoPlan(text: string): boolean {

@@ -10,7 +10,7 @@ import { distance, nearestFirst } from '../../src/lib/did-you-mean.js'
 const STORAGE = 'an object with the methods insert, find, list, dump, restore'
 const LIMITS = 'an object with the methods consume, inspect, reset, dump, restore'
 const INSTANT =
-  "an instant in the years 0000 to 9999: ms since the Unix epoch or ISO 8601 like '2030-01-01T00:00:00Z', or null"
+  "an instant in the years 0000 to 9999: ms, not seconds, since the Unix epoch, or ISO 8601 like '2030-01-01T00:00:00Z', or null"
 const DURATION = "a duration in whole ms from 1, or a text like '500ms' or '61s'"
 const BASE = "'' or segments such as '/v1'"
 const COUNT = 'an integer of at least 1'
