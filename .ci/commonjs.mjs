@@ -46,7 +46,7 @@ await Promise.all([
     plugins: [{ name: 'prom-client without what nothing calls', setup: withoutUnused }],
     target: 'node20.15',
     banner: {
-      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, and zod, copyright Colin McDonnell; all MIT licensed. Also prom-client, Apache 2.0 licensed. */\n${urlOf('../adapters/cli')}`,
+      js: `/* Includes mitt, copyright Jason Miller, lowdb, copyright typicode, lossless-json, copyright Jos de Jong, zod, copyright Colin McDonnell, and cross-spawn, copyright Made With MOXY; all MIT licensed. Also prom-client, Apache 2.0 licensed, and which and isexe, ISC licensed, copyright Isaac Z. Schlueter. */\n${urlOf('../adapters/cli')}`,
     },
   }),
   build({

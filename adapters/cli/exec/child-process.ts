@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
+// It runs `npm.cmd` and other scripts on Windows, too.
+import spawn from 'cross-spawn'
 import { UsageError } from '../usage-error.js'
 
 /** Runs a command without input, captures its output, and ends it with all its descendants. */
@@ -163,7 +165,7 @@ function kill(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
     if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL')
-    else child.kill('SIGKILL')
+    else if (child.exitCode === null) spawn.sync('taskkill', ['/t', '/f', '/pid', `${child.pid}`])
   } catch {
     // The process has already ended.
   }

@@ -94,6 +94,16 @@ test('exec - no request at all is a warning, and with --strict a failure', async
   assert.equal((await exec(['--strict'], idle)).code, 1)
 })
 
+test('exec - runs npm, which is a script on Windows', async t => {
+  const folder = temporaryFolder(t)
+  const script = `import('node:http').then(({ get }) => get(process.env.ADOPTION_STORE_BASE_URL + '/pets', {
+    headers: { authorization: 'Bearer ' + process.env.ADOPTION_STORE_API_KEY } }))`
+  await writeFile(join(folder, 'client.cjs'), script)
+  await writeFile(join(folder, 'package.json'), '{"scripts":{"test":"node client.cjs"}}')
+  const { code, stderr } = await execInProcess(['--strict'], ['npm', '--prefix', folder, 'test'])
+  assert.equal(code, 0, stderr)
+})
+
 test('exec - --allow forgives a rule, and lists it', async () => {
   const script = borrowedCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   const both = ['--strict', '--allow', 'deprecated.called', '--allow=name.unknown']
