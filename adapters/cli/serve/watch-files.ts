@@ -1,4 +1,5 @@
 import { unwatchFile, watchFile } from 'node:fs'
+import { isatty } from 'node:tty'
 import { printable } from '../../../src/lib/printable.js'
 import type { ServeSettings } from '../options.js'
 import { checkKeys, readKeyFile } from '../seed-and-keys-files.js'
@@ -9,8 +10,8 @@ import { type Environment, type KeyMap, readInitial } from './served-store.js'
 const INTERVAL = 200
 
 /**
- * Reloads `--seed` and `--keys` on changes, with `--watch`, and `--keys` on SIGHUP. An invalid file
- * changes nothing. Polls, because the system's watchers miss a replaced folder, and a symbolic link
+ * Reloads `--seed` and `--keys` on changes, with `--watch`, and `--keys` on SIGHUP, which ends a
+ * server in a terminal. An invalid file changes nothing. Polls, because the system's watchers miss a replaced folder, and a symbolic link
  * with another target, as in ConfigMaps and Secrets of Kubernetes.
  * @param notes receive the changes, or the error in the file
  */
@@ -24,7 +25,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
   })
   const onKeys = on(keys, reloadKeys)
   const watched = [onKeys, on(seed === 'edge' ? undefined : seed, reloadSeed)]
-  if (keys !== undefined) process.on('SIGHUP', onKeys.listener)
+  if (keys !== undefined && ![0, 1, 2].some(isatty)) process.on('SIGHUP', onKeys.listener)
   return {
     /** Reloads changes into these stores, including those since the watching began. */
     reloadInto(opened: readonly Environment[]): void {

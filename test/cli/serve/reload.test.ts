@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkKeys, readKeyFile } from '../../../adapters/cli/seed-and-keys-files.js'
@@ -102,4 +102,30 @@ test('keys - SIGHUP reads the file again, without --watch, and the server goes o
   assert.match(line, /reloaded .*: added w0, w1, w2, w3, w4 and 55 more\n$/)
   server.kill('SIGTERM')
   assert.deepEqual(await once(server, 'exit'), [0, null])
+})
+
+test('keys - SIGHUP ends a server in a terminal, whose window was closed', {
+  skip: !existsSync('/usr/bin/script'),
+}, async t => {
+  const path = join(folder(), 'keys.json')
+  writeFileSync(path, JSON.stringify({ one: WEB }))
+  const words = [
+    process.execPath,
+    MAIN,
+    'serve',
+    '--port',
+    '0',
+    '--json',
+    '--log',
+    'silent',
+    '--keys',
+    path,
+  ]
+  const terminal = spawn('/usr/bin/script', ['-qec', `exec '${words.join("' '")}'`, '/dev/null'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const { pid } = JSON.parse(await firstOutput(terminal))
+  t.after(() => terminal.kill('SIGKILL'))
+  process.kill(pid, 'SIGHUP')
+  assert.deepEqual(await once(terminal, 'exit'), [129, null])
 })
