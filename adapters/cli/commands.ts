@@ -55,7 +55,7 @@ export const COMMANDS = {
   copy: {
     usage: 'copy <from> <to>',
     does: 'copy all animals into an empty store',
-    more: ANY_STORE,
+    more: `${ANY_STORE} <from> may also be a list of the API, or db.json of json-server.`,
     examples: ['copy pets.json pets.sqlite', 'copy pets.json postgres:'],
     operands: [2, 2],
   },

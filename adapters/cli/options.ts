@@ -203,7 +203,7 @@ export const STORE = {
   seed: option(
     text,
     'file.json|edge',
-    'animals for an empty store: an array of NewPet (demo data; none for a file or database with --keys)',
+    'animals for an empty store, as an array or as pets (demo data; none for a file or database with --keys)',
   ),
   empty: toggle('start without the demo animals', { excludes: ['seed'] }),
   keys: option(
@@ -229,7 +229,7 @@ const { empty: _, ...STORE_OF_RUN } = STORE
 /** The private store of `exec` starts empty. */
 export const STORE_OF_EXEC = {
   ...STORE_OF_RUN,
-  seed: { ...STORE.seed, help: 'animals: an array of NewPet, instead of none' },
+  seed: { ...STORE.seed, help: 'animals, as an array or as pets, instead of none' },
 }
 
 /** Features that `openapi` can describe. */

@@ -2,38 +2,69 @@ import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type OptionError } from '../../src/lib/check-options.js'
+import { readInt64 } from '../../src/lib/int64.js'
 import { describeSyntaxError, parseFindingDuplicate } from '../../src/lib/json-syntax.js'
 import { decodeUtf8 } from '../../src/lib/utf8.js'
 import * as z from '../../src/lib/zod.js'
 import { PLANS } from '../../src/limits/plans.js'
-import { describeIssues, newPetSchema } from '../../src/pets/schema.js'
+import { toNewPet, toPet } from '../../src/pets/pet.js'
+import { describeIssues, newPetSchema, petSchema } from '../../src/pets/schema.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { type ApiKey, createApiKeys } from '../../src/protocol/api-keys.js'
-import { numbered } from '../test-double/animals.js'
 import { readBytes } from './read-and-write-files.js'
 import { UsageError } from './usage-error.js'
 
-/** Reads the animals of `--seed`, which get the ids 1, 2, 3 …. @throws UsageError */
-export async function readSeed(path: string): Promise<PetSnapshot> {
-  const list = await readJson('--seed', path)
+/**
+ * Reads animals: an array of NewPet, a list of the API, a document of the JSON file storage, or
+ * `db.json` of json-server. Ids are kept; animals without one get the next.
+ * @throws UsageError
+ */
+export async function readSeed(path: string, flag = '--seed'): Promise<PetSnapshot> {
+  const given = await readJson(flag, path)
+  const { pets: list = given, nextId, journal } = (isMembers(given) ? given : {}) as SeedFile
   if (!Array.isArray(list)) {
-    throw new UsageError(`--seed ${path} must be an array of animals`)
+    const expected = 'must be an array of animals, or an object with `pets`, which is one'
+    throw new UsageError(`${flag} ${path} ${expected}`)
   }
-  const schema = z.strictObject(newPetSchema.shape, 'must be a JSON object')
+  if (journal) throw new UsageError(`${flag} ${path} is incomplete while its store is open`)
+  let last = 0
   const pets = list.map((item, index) => {
-    const parsed = schema.safeParse(item)
-    if (parsed.success) {
-      return { ...parsed.data, status: parsed.data.status ?? 'available' }
+    const animal = withNumbers(item)
+    const { data, error } = ANIMAL.safeParse(animal)
+    const { id = last + 1 } = data ?? {}
+    const order = id > last ? undefined : `\`id\` must be greater than ${last}, the one before`
+    const problem = error ? problemIn(error, animal) : order
+    if (problem || !data) {
+      const place = `animal ${index + 1}${nameOf(item)}`
+      throw new UsageError(`${flag} ${path}: ${place}: ${problem}`)
     }
-    const unknown = parsed.error.issues.find(issue => issue.code === 'unrecognized_keys')
-    const fields = Object.keys(newPetSchema.shape).join(', ')
-    const problem = unknown
-      ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
-      : describeIssues(parsed.error, item, 'it')
-    const place = `animal ${index + 1}${nameOf(item)}`
-    throw new UsageError(`--seed ${path}: ${place}: ${problem}`)
+    last = id
+    return toPet(id, toNewPet(data, 'available'))
   })
-  return numbered(pets)
+  return { pets, nextId: Math.max(last + 1, Number.isSafeInteger(nextId) ? Number(nextId) : 1) }
+}
+
+type SeedFile = Readonly<Partial<Record<'pets' | 'nextId' | 'journal', unknown>>>
+
+const ANIMAL = z.strictObject(
+  { id: z.optional(petSchema.shape.id), ...newPetSchema.shape },
+  'must be a JSON object',
+)
+
+/** json-server stores ids as text. */
+function withNumbers(item: unknown): unknown {
+  if (!isMembers(item)) return item
+  const read = (value: unknown) => (typeof value === 'string' ? (readInt64(value) ?? value) : value)
+  const { id, categoryId } = item as Readonly<Record<string, unknown>>
+  return { ...item, id: read(id), categoryId: read(categoryId) }
+}
+
+function problemIn(error: z.core.$ZodError, animal: unknown): string {
+  const unknown = error.issues.find(issue => issue.code === 'unrecognized_keys')
+  const fields = Object.keys(ANIMAL.shape).join(', ')
+  return unknown
+    ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
+    : describeIssues(error, animal, 'it')
 }
 
 function nameOf(item: unknown): string {

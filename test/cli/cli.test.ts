@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -81,6 +81,29 @@ test('cli - --seed, --empty, --rate-limiting off, --no-cors and --pagination do 
   assert.equal(page.headers.get('link'), '</v1/pets?limit=2&after=2>; rel="next"')
   assert.equal(page.headers.get('access-control-allow-origin'), '*')
   assert.equal((await ready(t, '--empty')).animals, 0)
+})
+
+test('cli - animals come back in every form in which they go out, with their ids', async t => {
+  const rex = '{"id":7,"name":"Rex","categoryId":9223372036854775807,"status":"sold"}'
+  const text = rex.replace('7,', '"7",').replace('9223372036854775807', '"9223372036854775807"')
+  for (const [content, nextId] of [
+    [`[${rex}]`, 8],
+    [`{"pets":[${rex}],"nextId":12,"crc32":"00000000"}`, 12],
+    [`{"$schema":"x","pets":[${text}],"shelters":[]}`, 8],
+  ] as const) {
+    const from = await file(t, content)
+    const { baseUrl } = await ready(t, '--seed', from)
+    assert.equal(await (await fetch(`${baseUrl}/pets`, { headers: FREE })).text(), `[${rex}]`)
+    const created = await fetch(`${baseUrl}/pets`, ADA)
+    assert.equal(((await created.json()) as { id: number }).id, nextId)
+    if (content.includes('crc32')) continue
+    const refused = await ended('--store', from)
+    assert.match(refused.stderr, /cannot be read: .*use copy\n$/)
+    const to = `${from}.copy.json`
+    const { code, stderr } = await ended('copy', from, to)
+    assert.equal(code, 0, stderr)
+    assert.match(await readFile(to, 'utf8'), new RegExp(`\n${rex}\n\\],"nextId":8,`))
+  }
 })
 
 test('cli - --rate-limiting is on, off or shadow, also from the environment', async t => {

@@ -209,7 +209,15 @@ test('usage errors - say where a file is wrong, and show none of its keys', asyn
       '`categoryId`',
     ],
     ['[{"name":"Ada\\nBo\\u001b[31m","categoryId":1.5}]', "('Ada\\nBo\\x1b[31m')", '`categoryId`'],
-    ['[{"id":7,"name":"Ada","categoryId":1}]', "animal 1 ('Ada')", '`id`'],
+    ['[{"id":"7a","name":"Ada","categoryId":1}]', "animal 1 ('Ada')", '`id`'],
+    [
+      '[{"id":7,"name":"Ada","categoryId":1},{"id":7,"name":"Bo","categoryId":1}]',
+      "animal 2 ('Bo')",
+      '`id`',
+    ],
+    ['[{"name":"Ada","categoryId":1,"photo":""}]', "animal 1 ('Ada')", '`photo`'],
+    ['{"animals":[]}', '`pets`'],
+    ['{"pets":[],"journal":true}', 'while its store is open'],
     ['[{"name":"Ada","categoryId":1,"name":"Bo"}]', '`name` twice', 'line 1, column'],
   ]
   for (const [content, ...names] of seeds) {

@@ -1,5 +1,9 @@
-import { openStorage, openToRead } from '../open-stores.js'
+import { readFile } from 'node:fs/promises'
+import { isForeign } from '../../stores/json-file/parse-document.js'
+import { streamOf } from '../../stores/kit/pet-stream.js'
+import { openStorage, openToRead, type ReadStorage } from '../open-stores.js'
 import { createProgress, print } from '../print.js'
+import { readSeed } from '../seed-and-keys-files.js'
 import { withStops } from '../shutdown.js'
 import { UsageError } from '../usage-error.js'
 
@@ -10,7 +14,9 @@ import { UsageError } from '../usage-error.js'
 export async function copy(from: string, to: string): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   await withStops(async stops => {
-    const source = await openToRead('copy <from>', from, stops)
+    const source = await openToRead('copy <from>', from, stops).catch(error =>
+      readForeign(from, error),
+    )
     const [problem] = source.problems
     if (problem !== undefined) throw new Error(problem)
     const target = await openStorage('copy <to>', to, stops)
@@ -29,4 +35,12 @@ export async function copy(from: string, to: string): Promise<void> {
       print(`Copied ${count} animals ${route}; the next id is ${nextId}\n`)
     })
   })
+}
+
+/** Reads a list of the API, or `db.json` of json-server. @throws the given error for other files */
+async function readForeign(path: string, error: unknown): Promise<ReadStorage> {
+  const bytes = await readFile(path).catch(() => undefined)
+  if (!bytes || !isForeign(bytes)) throw error
+  const snapshot = await readSeed(path, 'copy')
+  return { name: path, stream: read => read(streamOf(snapshot)), problems: [] }
 }

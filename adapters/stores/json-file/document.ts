@@ -8,7 +8,7 @@ import { ifPresent, isSameFile, replaceFile, syncFolder } from '../kit/durable-f
 import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
-import { parseDocument } from './parse-document.js'
+import { isForeign, parseDocument } from './parse-document.js'
 
 /**
  * The adapter of lowdb: its data is the index of all pets, and the file has a line per pet. A write
@@ -106,7 +106,8 @@ function parse(path: string, bytes: Buffer, isIntact: boolean) {
     return { index: createPetIndex(snapshot), journal }
   } catch (cause) {
     const reason = (cause as Error).message.replaceAll('\n', ' ')
-    throw new JsonFileError(path, `cannot be read: ${reason}`, { cause })
+    const fix = isForeign(bytes) ? '; to bring these animals, use copy' : ''
+    throw new JsonFileError(path, `cannot be read: ${reason}${fix}`, { cause })
   }
 }
 

@@ -36,6 +36,11 @@ export function parseDocument(
   }
 }
 
+/** True for a list of the API, or `db.json` of json-server, which the command `copy` reads. */
+export function isForeign(bytes: Buffer): boolean {
+  return /^\s*\[|"id"\s*:\s*"/.test(bytes.subarray(0, 65_536).toString('latin1'))
+}
+
 /** The document, or documents of its pets; the last one has the other fields. */
 function* partsOf(bytes: Buffer, size: number): Generator<Buffer> {
   const begin = Buffer.from('{"pets":[\n')
