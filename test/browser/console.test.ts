@@ -135,11 +135,11 @@ test('console page - requests are filtered, saved and linked; the address has th
   await page.getByRole('button', { name: 'Show all' }).click()
   for (const [name, option, expected] of [
     ['Key', 'demo-pro', 2],
-    ['Key', 'no key', 1],
+    ['Key', 'invalid key', 1],
     ['Operation', 'listPets', 1],
     ['Operation', 'Other', 1],
     ['Status', '2xx', 2],
-    ['Status', '5xx and lost', 0],
+    ['Status', '5xx or no response', 0],
   ] as const) {
     const select = page.locator('.fields').getByLabel(name)
     await select.selectOption(option)
@@ -212,6 +212,11 @@ test('console page - a request is edited and sent again', async t => {
   await form.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('alert').getByText('target must begin with /v1/.').waitFor()
   await form.getByLabel('Path and query').fill('/v1/pets?again')
+  const headers = await form.getByLabel('Headers').inputValue()
+  await form.getByLabel('Headers').fill(`${headers}\nX-Test`)
+  await form.getByRole('button', { name: 'Send' }).click()
+  await form.getByText('The header X-Test has no colon').waitFor()
+  await form.getByLabel('Headers').fill(headers)
   await form.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('button', { name: /201 POST \/v1\/pets\?again demo-pro/ }).waitFor()
   await page.getByText('"categoryId": 9223372036854775807').first().waitFor()
@@ -263,7 +268,7 @@ test('console page - the chart is five minutes at every width', async t => {
 
 test('console page - a ban is watched to its end on the virtual clock', async t => {
   const { page, call } = await opened(t, AT_NOON)
-  const budget = page.getByRole('region', { name: 'Budgets' })
+  const budget = page.getByRole('region', { name: 'Requests left' })
   await budget.getByText('4 idle keys').click()
   await budget.getByText('demo-free: 60 a minute, 1,000 a day').waitFor()
   for (let n = 0; n < 91; n++) await call('GET', '/pets', 'demo-free')
@@ -292,7 +297,7 @@ test('console page - every button of the clock moves it', async t => {
     ['Next reset', '12:01:00', '1 Jan 2030'],
     ['+1 min', '12:02:00', '1 Jan 2030'],
     ['+1 day', '12:02:00', '2 Jan 2030'],
-    ['5 Dec 2030', '00:00:00', '5 Dec 2030'],
+    ['End of getPet', '00:00:00', '5 Dec 2030'],
   ] as const
   for (const [name, time, date] of steps) {
     await page.getByRole('button', { name, exact: true }).click()
@@ -366,7 +371,7 @@ test('console page - faults are armed, listed, used up and cleared', async t => 
   await faults.getByLabel('Until').fill('1d')
   await faults.getByLabel('Request header').fill('X-Never')
   await faults.getByRole('button', { name: 'Arm' }).click()
-  await faults.getByText(/demo-pro, with X-Never, .*when after, .*until \d/).waitFor()
+  await faults.getByText(/demo-pro, with X-Never, .*after it has run, .*until \d/).waitFor()
   const note = page.getByRole('article').filter({ hasText: 'fault.unused' })
   await note.getByText('key demo-pro').waitFor()
   await faults.getByLabel('Request header').fill('')

@@ -45,24 +45,22 @@ export function createActivity(world: WatchedWorld) {
   const numbers = createNumbers()
   const seconds: { readonly at: number; readonly counts: number[]; requests: number }[] = []
   return {
-    isWatched: false,
     last,
     find,
     since,
     /**
      * Records an exchange.
      * @param body of the request, as far as it was read
-     * @param start arrival, by `performance.now()`; null without watchers, as reading the time
-     * costs more than all the rest
+     * @param start arrival, by `performance.now()`
      * @returns the response
      */
     record(
       given: ApiRequest,
       body: ReadRequest['body'],
       response: ApiResponse,
-      start: number | null,
+      start: number,
     ): ApiResponse {
-      const durationMs = start === null ? null : performance.now() - start
+      const durationMs = performance.now() - start
       const at = world.clock()
       const request = withoutConnection(given, body)
       const keys = world.secrets()

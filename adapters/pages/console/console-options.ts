@@ -31,7 +31,7 @@ export const CONSOLE_OPTIONS = {
   isPublicKey: withDefault(typed<(apiKey: string) => boolean>(isFunction), (apiKey: string) =>
     Object.hasOwn(DEMO_KEYS, apiKey),
   ),
-  /** Usage of a key id, as `inspect` of a `RateLimitStore`: the panel Budgets. @default none */
+  /** Usage of a key id, as `inspect` of a `RateLimitStore`: the panel Requests left. @default none */
   usage: optional(typed<(keyId: string) => Awaitable<Usage | undefined>>(isFunction)),
   /** Animals without key, limits or log: the view Animals. @default none */
   animals: optional(

@@ -48,16 +48,17 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
       const api = watched.get(WORLD.exec(path)?.[1] ?? '')
       if (api) return recorded(request, api)
       // A base URL without `/v1` is the commonest mistake.
+      const start = performance.now()
       return chain(handler.handle(request), response =>
         response.status === 404 && !request.passesOn
-          ? own.activity.record(request, undefined, response, null)
+          ? own.activity.record(request, undefined, response, start)
           : response,
       )
     },
   }
 
   function recorded(request: ApiRequest, { activity }: MonitoredApi): Awaitable<ApiResponse> {
-    const start = activity.isWatched ? performance.now() : null
+    const start = performance.now()
     const { body } = request
     // An unread body is read only by the handler.
     let read = typeof body === 'function' ? undefined : body

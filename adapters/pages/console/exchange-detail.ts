@@ -15,6 +15,8 @@ export function listedOf(kept: Kept, world: WatchedWorld) {
   const redact = redactFor(kept, world)
   const { n, second, connection, request, response } = kept
   const message = messageOf(response)
+  const entry = entryOf(kept, redact)
+  const hasKey = request.headers['authorization'] !== undefined
   return {
     n,
     /** Time of the response, in Unix seconds of real time. */
@@ -22,9 +24,11 @@ export function listedOf(kept: Kept, world: WatchedWorld) {
     /** Number in the journal of a test double. */
     journal: response.about?.journal ?? null,
     client: redact(request.headers['user-agent'] ?? ''),
+    /** Id of the API key, or what stands in its place. */
+    sender: entry.keyId ?? (entry.code === 'unauthorized' && hasKey ? 'invalid key' : 'no key'),
     /** 1, 2, 3 …; null if the server does not know it. */
     connection,
-    ...entryOf(kept, redact),
+    ...entry,
     /** `message` of the Error body. */
     message: message === null ? null : redact(message),
     /** Likely mistakes of the sender, and rejections that shadow mode suppressed. */
@@ -58,7 +62,7 @@ export function archivedOf(kept: Kept, world: WatchedWorld, origin: string) {
   const redact = redactFor(kept, world)
   const { method, path, query, keyId, status } = entryOf(kept, redact)
   return {
-    at: at - (durationMs ?? 0),
+    at: at - durationMs,
     answeredAt: status === null ? null : at,
     keyId,
     method,

@@ -56,7 +56,7 @@ export type Info = ReturnType<typeof infoOf>
 
 /** Sources of the panels, and the worlds. */
 function infoOf({ handler, api: { world }, control, worlds }: Call) {
-  const panels = { animals: Boolean(world.animals), budgets: Boolean(world.usage), control }
+  const panels = { animals: Boolean(world.animals), usage: Boolean(world.usage), control }
   return { basePath: handler.basePath, panels, worlds }
 }
 

@@ -86,12 +86,10 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
     response.on('close', () => {
       watchers.delete(response)
       if (watchers.size > 0) return
-      activity.isWatched = false
       clearInterval(timer)
       timer = undefined
       onEmpty()
     })
-    activity.isWatched = true
     timer ??= setInterval(() => void flush(), INTERVAL).unref()
   }
 

@@ -7,8 +7,8 @@ export interface Answered extends Captured {
   readonly response: ApiResponse
   /** Time of the answer, in ms since the Unix epoch, by the store's clock. */
   readonly at: number
-  /** Time until the answer; null if not measured. */
-  readonly durationMs: number | null
+  /** Time until the answer. */
+  readonly durationMs: number
 }
 
 /** A line of a request log, never with an API key. */

@@ -3,7 +3,6 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Report } from '../../../verdict/report.js'
 import type { Info } from '../routes.js'
 import { Animals } from './animals.js'
-import { Budgets } from './budgets.js'
 import { pathsOf, useJson } from './call-server.js'
 import { Clock } from './clock.js'
 import { Panel, type PanelProps } from './components.js'
@@ -11,6 +10,7 @@ import { Faults } from './faults.js'
 import { Header } from './header.js'
 import { usePlace } from './place.js'
 import { Requests } from './requests.js'
+import { RequestsLeft } from './requests-left.js'
 import { State } from './reset-and-worlds.js'
 import { Start } from './start.js'
 import { useLive } from './stream.js'
@@ -59,7 +59,7 @@ function Activity(props: PanelProps) {
         <Requests {...props} />
       </div>
       <aside class="column">
-        {info.panels.budgets && <Budgets {...props} />}
+        {info.panels.usage && <RequestsLeft {...props} />}
         {info.panels.control && <Clock {...props} />}
       </aside>
     </>

@@ -13,7 +13,7 @@ export function Clock({ live, now = 0, world }: PanelProps) {
     ['+1 min', { advance: MINUTE }],
     ['Next reset', { set: Math.floor(now / MINUTE + 1) * MINUTE }],
     ['+1 day', { advance: DAY }],
-    ['5 Dec 2030', { set: SUNSET }],
+    ['End of getPet', { set: SUNSET }],
   ]
   return (
     <Panel

@@ -133,7 +133,7 @@ function faultOf(kind: FaultKind, fields: Partial<Record<string, string>>): obje
   }
 }
 
-function detailsOf({ kind: _, left: __, fired: ___, ...fault }: ArmedFault): string {
+function detailsOf({ kind, left: _, fired: __, ...fault }: ArmedFault): string {
   const { operation = 'every operation', keyId = 'every key', requestHeaders, ...others } = fault
   const headers = Object.entries(requestHeaders ?? {}).map(([name, value]) => {
     if (typeof value === 'string') return `${name}: ${value}`
@@ -141,6 +141,8 @@ function detailsOf({ kind: _, left: __, fired: ___, ...fault }: ArmedFault): str
   })
   const details = Object.entries(others).flatMap(([name, value]) => {
     if (typeof value === 'boolean') return []
+    const choices = kindOf(kind).form?.find(field => field.name === name)?.choices
+    if (choices) return choices.filter(([choice]) => choice === value).map(([, label]) => label)
     const isTime = name === 'from' || name === 'until'
     return [`${name} ${isTime ? `${dateOf(Number(value))} ${timeOf(Number(value))}` : value}`]
   })

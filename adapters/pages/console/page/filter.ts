@@ -16,8 +16,6 @@ export const EVERYTHING = {
 }
 export type Filter = typeof EVERYTHING
 
-export const NO_KEY = 'no key'
-
 /** Seconds per bar: few enough to see a burst, while five minutes fit on a phone. */
 export const BAR = 5
 
@@ -31,7 +29,7 @@ export const OUTCOME_NAMES: Record<Outcome, string> = {
   refused: '4xx',
   limited: '429',
   banned: 'Banned',
-  failed: '5xx and lost',
+  failed: '5xx or no response',
 }
 
 export const EVERY_STATUS = [
@@ -43,7 +41,7 @@ export function fits(row: Row, { search, keyId, operation, status, bar, after }:
   const [epoch = 0, n = 0] = after.split('-').map(Number)
   if (row.epoch < epoch || (row.epoch === epoch && row.n <= n)) return false
   if (bar !== '' && (row.second < Number(bar) || row.second >= Number(bar) + BAR)) return false
-  if (keyId !== '' && (row.keyId ?? NO_KEY) !== keyId) return false
+  if (keyId !== '' && row.sender !== keyId) return false
   if (operation !== '' && (row.operation ?? 'none') !== operation) return false
   if (search !== '' && !textOf(row).includes(search.toLowerCase())) return false
   return status === '' || outcomeOf(row) === status
@@ -54,8 +52,8 @@ export function targetOf({ path, query }: Listed): string {
 }
 
 function textOf(row: Listed): string {
-  const { method, keyId, client, code, message, hints } = row
-  return [`${method} ${targetOf(row)}`, keyId, client, code, message, ...hints]
+  const { method, sender, client, code, message, hints } = row
+  return [`${method} ${targetOf(row)}`, sender, client, code, message, ...hints]
     .join('\n')
     .toLowerCase()
 }

@@ -1,3 +1,4 @@
+import { MINUTE } from '../../../../src/limits/windows-and-bans.js'
 import { pathsOf } from './call-server.js'
 import { CopyButton, type PanelProps } from './components.js'
 import { hrefOf, VIEWS, type View } from './place.js'
@@ -18,11 +19,16 @@ export function Header({ live, now, world, info, place, report, go }: PanelProps
   const baseUrl = new URL(pathsOf(world).api(info.basePath), location.href).href
   const [connection, banner] = CONNECTIONS[live.connection]
   const findings = report?.findings.length ?? 0
+  const isReal = Math.abs((now ?? 0) - live.skew - Date.now()) < MINUTE
+  const time = live.state?.frozen ? 'Frozen' : isReal ? 'Real time' : 'Test time'
   const worlds = [...new Set(['', ...info.worlds, world])]
   return (
     <header class="top line">
       <img src={ICON} width="22" height="22" alt="" />
-      <h1>Adoption Store</h1>
+      <div class="name">
+        <h1>Adoption Store</h1>
+        <p class="muted">Test server: requests appear here</p>
+      </div>
       <nav aria-label="Views">
         {views.map(view => (
           <a
@@ -31,8 +37,8 @@ export function Header({ live, now, world, info, place, report, go }: PanelProps
             aria-current={view === place.view && 'page'}
           >
             {VIEWS[view]}{' '}
-            {view === 'test' && findings > 0 && (
-              <span class="chip banned">
+            {view === 'test' && report && (
+              <span class={`chip ${findings > 0 ? 'banned' : 'ok'}`}>
                 {countOf(findings)}
                 <span> {findings === 1 ? 'finding' : 'findings'}</span>
               </span>
@@ -61,7 +67,7 @@ export function Header({ live, now, world, info, place, report, go }: PanelProps
           <b>{timeOf(now)}</b> <span class="muted">{dateOf(now)} UTC</span>
         </time>
       )}
-      {live.state?.frozen && <span class="chip dot refused">Frozen</span>}
+      <span class={`chip dot ${time === 'Real time' ? 'ok' : 'refused'}`}>{time}</span>
       <span class={`chip dot ${live.connection === 'open' ? 'ok' : 'banned'}`} role="status">
         {connection}
       </span>

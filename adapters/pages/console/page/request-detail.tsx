@@ -190,10 +190,18 @@ function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit
   const headers = request.headers.map(pair => pair.join(': ')).join('\n')
   // Bytes that are not text would be changed by editing.
   const isCut = request.omitted > 0 || request.body.includes('\ufffd')
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.scrollIntoView({ block: 'nearest' }), [])
+  const [problem, setProblem] = useState('')
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
     const text = (name: string) => String(fields.get(name)).replaceAll('\r\n', '\n')
+    const wrong = linesOf(text('headers')).find(line => !line.includes(':'))
+    setProblem(
+      wrong === undefined ? '' : `The header \`${wrong}\` has no colon: write \`Name: value\`.`,
+    )
+    if (wrong !== undefined) return
     // Unchanged parts are omitted, as the page does not show everything.
     onSend({
       ...(text('method') !== method && { method: text('method').trim() }),
@@ -203,7 +211,7 @@ function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit
     })
   }
   return (
-    <form class="stack" aria-label="Edit and resend" noValidate onSubmit={submit}>
+    <form class="stack" aria-label="Edit and resend" noValidate onSubmit={submit} ref={form}>
       <div class="line fields">
         <Field label="Method" name="method" class="short" defaultValue={method} />
         <Field label="Path and query" name="target" defaultValue={target} />
@@ -223,13 +231,19 @@ function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit
       <button type="submit" class="primary">
         Send
       </button>
+      <p class="problem" role="alert">
+        <Marked text={problem} />
+      </p>
     </form>
   )
 }
 
+function linesOf(text: string): string[] {
+  return text.split('\n').filter(line => line.trim() !== '')
+}
+
 function headersIn(text: string): [name: string, value: string][] {
-  const lines = text.split('\n').filter(line => line.trim() !== '')
-  return lines.map(line => {
+  return linesOf(text).map(line => {
     const [, name = line, value = ''] = /^\s*([^:]*?)\s*:\s*(.*?)\s*$/.exec(line) ?? []
     return [name, value]
   })

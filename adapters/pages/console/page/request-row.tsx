@@ -1,8 +1,8 @@
 import { outcomeOf } from '../outcome.js'
 import { Marked } from './components.js'
-import { type Group, NO_KEY } from './filter.js'
+import type { Group } from './filter.js'
 import type { Row } from './stream.js'
-import { countOf, durationOf, timeOf } from './time.js'
+import { countOf, durationOf, elapsedOf, timeOf } from './time.js'
 
 const COLUMNS = ['Time', 'Status', 'Method', 'Path', 'Key', 'Client', 'Left', 'Duration']
 
@@ -34,7 +34,8 @@ export function RequestRow(props: {
 }) {
   const { group, isOpen, isOld, isStop, rules, earlier, onToggle } = props
   const [row] = group
-  const { at, method, path, query, status, keyId, client, remaining, limit, durationMs, code } = row
+  const { at, method, path, query, status, sender, client, remaining, limit, durationMs, code } =
+    row
   const note = [...noteOf(row), ...retryNote(row, earlier)].join(' ')
   const count = countOf(group.length)
   return (
@@ -61,7 +62,7 @@ export function RequestRow(props: {
           </span>
         )}
       </span>
-      <span class="key">{keyId ?? NO_KEY}</span>
+      <span class="key">{sender}</span>
       <span class="client" title={client}>
         {programOf(client)} {connectionsOf(group)}
       </span>
@@ -70,9 +71,7 @@ export function RequestRow(props: {
         {remaining !== null && <span class="hidden"> left</span>}
       </span>
       {/* Texts of one length begin at one place, so that nothing moves when they change. */}
-      <span class="duration">
-        {durationMs !== null && durationIn(durationMs).padStart(8, '\u00a0')}
-      </span>
+      <span class="duration">{durationIn(durationMs).padStart(8, '\u00a0')}</span>
       {(code !== null || note !== '' || rules.length > 0) && (
         <span class="why">
           {rules.map(rule => (
@@ -127,6 +126,6 @@ function retryNote(row: Row, earlier: readonly Row[]): readonly string[] {
   if (before?.retryAfter === undefined || before.retryAfter === null) return []
   const gap = row.at - before.at
   const left = before.retryAfter * 1_000 - gap
-  const early = left > 0 ? `, ${durationOf(left)} too early` : ''
-  return [`Sent ${durationOf(gap)} after the ${before.status}${early}.`]
+  const early = left > 0 ? `, ${elapsedOf(left)} too early` : ''
+  return [`Sent ${elapsedOf(gap)} after the ${before.status}${early}.`]
 }

@@ -9,7 +9,6 @@ import {
   fits,
   type Group,
   grouped,
-  NO_KEY,
 } from './filter.js'
 import { RequestDetail } from './request-detail.js'
 import { RequestRow, RowHead } from './request-row.js'
@@ -178,7 +177,7 @@ function Filters(
 ) {
   const { live, place, filter, onChange } = props
   const isFolded = place.parameters['fold'] !== 'no'
-  const keyIds = [...new Set(live.rows.map(({ keyId }) => keyId ?? NO_KEY))].sort()
+  const keyIds = [...new Set(live.rows.map(({ sender }) => sender))].sort()
   const choices = [
     ['Key', 'keyId', [['', 'Every key'], ...keyIds.map(id => [id, id] as const)]],
     ['Operation', 'operation', [...EVERY_OPERATION, ['none', 'Other']]],

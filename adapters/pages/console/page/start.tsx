@@ -12,6 +12,15 @@ export function Start(props: PanelProps) {
         <Panel title="Send a request">
           <Commands {...props} />
         </Panel>
+        <Panel title="Test a client">
+          <ul class="stack">
+            {TESTS.map(([command, use]) => (
+              <li key={command}>
+                <code>{command}</code> {use}
+              </li>
+            ))}
+          </ul>
+        </Panel>
         <Panel title="Reference">
           <ul class="stack">
             {LINKS.map(([path, name, use]) => (
@@ -47,6 +56,17 @@ function nameOf({ id, apiKey }: KeyState) {
     </span>
   )
 }
+
+const TESTS = [
+  [
+    'npx animal-adoption-store exec -- npm test',
+    'runs your tests against a server of their own, and prints a verdict on the client',
+  ],
+  [
+    'npx animal-adoption-store serve --control',
+    'adds the verdict, faults and the clock to this console, in the view Test',
+  ],
+] as const
 
 const LINKS = [
   ['/docs', 'API documentation', 'to read and try out'],

@@ -34,6 +34,12 @@ export function durationOf(ms: number): string {
   return parts.filter(Boolean).join(' ').replaceAll(' ', '\u00a0')
 }
 
+/** Formats `2 ms`, `1.4 s` or, from a minute on, as `durationOf`. */
+export function elapsedOf(ms: number): string {
+  if (ms >= 60_000) return durationOf(ms)
+  return ms < 1_000 ? `${ms}\u00a0ms` : `${Number((ms / 1_000).toFixed(1))}\u00a0s`
+}
+
 export function countOf(value: number): string {
   return value.toLocaleString('en-US')
 }

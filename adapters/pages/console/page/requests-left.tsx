@@ -4,19 +4,19 @@ import { pathsOf, send } from './call-server.js'
 import { Panel, type PanelProps, Table } from './components.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
 
-export function Budgets({ live, now = 0, world, info }: PanelProps) {
+export function RequestsLeft({ live, now = 0, world, info }: PanelProps) {
   const { keys = [], moreKeys = 0 } = live.state ?? {}
   const used = keys.filter(key => usedIn(DAY, key, now) > 0)
   const idle = keys.filter(key => usedIn(DAY, key, now) === 0)
   const skipTo = (set: number) =>
     send('POST', pathsOf(world).control('clock'), JSON.stringify({ set }))
   return (
-    <Panel title="Budgets">
+    <Panel title="Requests left">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll what can be scrolled */}
       <section class="scroll" tabIndex={0} aria-label="What each key has left">
         {used.length > 0 && (
           <Table
-            label="Budgets"
+            label="Requests left"
             rows={used}
             columns={[
               ['Key', ({ id, plan }) => [id, <br />, <span class="muted">{plan}</span>]],
