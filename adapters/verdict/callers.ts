@@ -7,7 +7,7 @@ import { MOST_REMEMBERED, remember } from './rules/rule.js'
 interface Caller {
   /** The connections of the requests in flight. */
   readonly underWay: (ConnectionSpan | undefined)[]
-  /** Whether `last` is the connection of its last answer. */
+  /** True if `last` is the connection of its last answer. */
   isKnown: boolean
   last: ConnectionSpan | undefined
   /** When its last answer was given, on the count of its connections. */
@@ -66,7 +66,7 @@ function overlapOf(
   return underWay.length > 0 || isEager ? 'key' : 'none'
 }
 
-/** Whether the client that opened this connection can have read the last answer on that one. */
+/** True if the client that opened this connection can have read the last answer on that one. */
 function isAfter(span: ConnectionSpan | undefined, last: ConnectionSpan | undefined): boolean {
   if (span === last || !span || !last) return true
   return last.ended !== undefined && last.ended < span.opened
@@ -91,7 +91,7 @@ export function createConnections() {
     const span = {
       opened: ++events,
       ended: undefined as number | undefined,
-      /** Whether a request has arrived on it, of whatever kind. */
+      /** True once any request has arrived on it. */
       isUsed: false,
       use() {
         span.isUsed = true

@@ -22,9 +22,9 @@ interface Entry {
   readonly isLikely: boolean
   readonly first: Beginning
   readonly place: Place
-  /** How often each was seen. */
+  /** Each with the times it was seen. */
   readonly texts: Map<string, number>
-  /** How many others there were. */
+  /** Number of further texts. */
   more: number
   readonly requests: Set<number>
   /** The first of `requests`. */
@@ -35,7 +35,7 @@ interface Entry {
   readonly evidence: string[]
 }
 
-/** What was violated so far: one entry per rule and key, however often it happened. */
+/** Collects violations: one entry per rule and key, however often it happened. */
 export function createFindings(entries: Map<string, Entry> = new Map()) {
   return {
     /** @param after leaves out exchanges up to this one, and violations that only these show */

@@ -1,5 +1,4 @@
-/** What GitHub Actions says to the programs of a job: nothing else reads its variables. */
-
+/** Reads the variables of GitHub Actions; nothing else does. */
 const host: { readonly process?: Partial<NodeJS.Process> } = globalThis
 
 function variable(name: string): string | undefined {
@@ -11,7 +10,6 @@ function variable(name: string): string | undefined {
   }
 }
 
-/** Whether this process runs in a job of GitHub Actions. */
 export function isOnGitHub(): boolean {
   return variable('GITHUB_ACTIONS') === 'true'
 }

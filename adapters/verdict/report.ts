@@ -4,11 +4,11 @@ import type * as z from '../../src/lib/zod.js'
 import type { CallSite } from './call-site.js'
 import type { findingSchema, Plain, reportSchema, shownRequestSchema } from './schema.js'
 
-/** What a client did wrong. */
+/** The violations of a client. */
 export interface Report extends Plain<Omit<z.infer<typeof reportSchema>, 'findings' | 'notes'>> {
-  /** What is certain. */
+  /** Certain violations. */
   readonly findings: readonly Finding[]
-  /** What is likely, but has another explanation. */
+  /** Likely violations, which have another explanation. */
   readonly notes: readonly Finding[]
 }
 
@@ -21,7 +21,7 @@ export interface Finding extends Plain<z.infer<typeof findingSchema>> {
   readonly sentFrom?: CallSite | undefined
 }
 
-/** What a finding shows of a request. */
+/** A request in a finding. */
 export interface ShownRequest extends Plain<z.infer<typeof shownRequestSchema>> {}
 
 /** The client was not polite, or nothing shows that it is. */

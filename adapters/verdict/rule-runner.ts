@@ -15,10 +15,10 @@ export interface RunnerOptions {
   /** Has everything judged that is still waiting for it. */
   readonly catchUp: () => void
   readonly faults?: FaultUse | undefined
-  /** How many clients share a key; undefined where nobody says so. */
+  /** Number of clients that share a key; undefined if unknown. */
   readonly clients?: number | undefined
   readonly doubt?: Doubt | undefined
-  /** Whether the service is known to ignore Idempotency-Key. */
+  /** True if the service is known to ignore Idempotency-Key. */
   readonly ignoresKeys?: boolean | undefined
 }
 

@@ -18,7 +18,7 @@ export const shownRequestSchema = z.object({
   retryAfter: z.nullable(text),
   /** The `n` of the rejected request that it came too early after; null for any other violation. */
   tooEarlyAfter: z.nullable(number),
-  /** That of its `traceparent`, as a test may send it. */
+  /** Of its `traceparent`, which a test may send. */
   traceId: z.nullable(text),
 })
 
@@ -39,26 +39,25 @@ export const findingSchema = z.object({
   requests: z.array(number),
   /** The first few of them, for when the journal no longer has them. */
   shown: z.array(shownRequestSchema),
-  /** What they show, in sentences that name the requests: the first three. */
+  /** The first three sentences of proof, which name the requests. */
   evidence: z.array(text),
-  /** Whether the option `allow` lists this rule. */
+  /** True if the option `allow` lists this rule. */
   allowed: z.boolean(),
 })
 
 export const reportSchema = z.object({
-  /** Whether there is no finding, apart from allowed ones. */
+  /** True without findings, apart from allowed ones. */
   ok: z.boolean(),
-  /** How many requests it covers. */
   requestCount: count,
-  /** How many requests the journal has dropped; they are judged nevertheless. */
+  /** Requests that the journal has dropped; they are judged nevertheless. */
   dropped: count,
-  /** What is certain. */
+  /** Certain violations. */
   findings: z.array(findingSchema),
-  /** What is likely, but has another explanation. */
+  /** Likely violations, which have another explanation. */
   notes: z.array(findingSchema),
 })
 
-/** What a schema describes, for those who only read it. */
+/** The type of a schema, deeply readonly. */
 export type Plain<T> = T extends readonly (infer Item)[]
   ? readonly Plain<Item>[]
   : T extends object

@@ -5,9 +5,9 @@ import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'
 
-/** Where the exchanges of a run come from. */
+/** The source of the exchanges of a run. */
 export interface Source extends Omit<RunnerOptions, 'catchUp' | 'clients'> {
-  /** What the journal holds at its start. Reports since the start leave it out. */
+  /** The restored journal, which reports since the start leave out. */
   readonly restored?: Pick<JournalState, 'exchanges' | 'received'> | undefined
   /** Called before a report, for sources that do not pass on exchanges at once. */
   readonly catchUp?: () => void
@@ -71,7 +71,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
         },
         /** On everything since the run began or was cleared, and on what was restored. */
         report: () => sinceReset.report(),
-        /** What is seen after that still counts. */
+        /** Exchanges seen later still count. */
         end(): void {
           isOver = true
           for (const one of parts) one.end()

@@ -59,7 +59,7 @@ export interface PetsOptions {
 }
 
 export interface Idempotency {
-  /** How long a key is kept. */
+  /** Time that a key is kept. */
   readonly ttl: Duration
 }
 

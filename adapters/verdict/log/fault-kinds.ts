@@ -169,7 +169,7 @@ export const FAULT_KINDS = {
     options: {
       /** Bytes per piece. */
       bytes: isCount,
-      /** How long each piece takes. */
+      /** Time that each piece takes. */
       interval: isDuration,
       ...REAL,
     },

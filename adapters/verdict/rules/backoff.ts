@@ -56,7 +56,7 @@ export const watchBackoff: CreateWatch = () => {
       const before = last.get(requestDigest)
       const run = runs.get(requestDigest)
       remember(last, requestDigest, exchange)
-      // How long a client waits for no answer at all is its timeout, not a pause.
+      // The wait for an answer that never comes is a timeout, not a pause.
       if (exchange.fault === 'hang') {
         runs.delete(requestDigest)
         return violations
@@ -120,7 +120,7 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
   const isPoll = isPace(pauseBetween(before, tries[0])) || isPace(pauseBetween(end, next))
   // Nobody polls without a pause.
   if (shape !== 'shrinking' && shape !== 'at once' && isPoll) return []
-  // What has failed from beginning to end may be a poll at this pace, and go on.
+  // A run without a success may be a poll at this pace, and go on.
   const mayGoOn = !end && now - endOf(latest) <= longest * 1.25 + TOLERANCE
   return [
     {

@@ -11,14 +11,14 @@ import {
 
 export const BANS = {
   id: 'ban.risked',
-  fix: 'Stop at the first 429: one gate per key, closed until Retry-After is over.',
+  fix: 'Stop at the first 429: one rate limiter per key, which waits until Retry-After is over.',
   violatedBy: 'as many rejections in one minute as ban the key (its `banAfterRejections`)',
   fromOutside:
     'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
   mayBeOthers: ({ exchanges }: Violation) => exchanges.length < fewestForBan(exchanges),
 } as const satisfies Rule
 
-/** How many rejections ban a key of the plans, whoever else uses it. */
+/** Rejections that ban a key by the plans, whoever else uses it. */
 function fewestForBan(exchanges: readonly Seen[]): number {
   const limits = exchanges.map(({ headers }) => Number(headers['x-ratelimit-limit'] ?? 0))
   const limit = Math.max(0, ...limits.filter(Number.isFinite))

@@ -55,7 +55,7 @@ export const watchCreates: CreateWatch = () => {
   }
 }
 
-/** Whether nobody knows what became of it: seen from outside, a service may have stored it. */
+/** True for a create without a response: seen from outside, a service may have stored it. */
 function neverCame({ operation, status, fault }: Seen): boolean {
   return operation === 'createPet' && status === null && fault === 'reset'
 }

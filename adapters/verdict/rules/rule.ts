@@ -3,43 +3,42 @@ import { LATEST } from '../../../src/lib/time.js'
 import type { Exchange } from '../log/exchange.js'
 import { kindOf } from '../log/fault-kinds.js'
 
-/** What a client must not do. The tables of the pages come from here. */
+/** A rule for clients. The tables of the pages come from here. */
 export interface Rule {
   /** It never changes. */
   readonly id: string
   readonly fix: string
   /** The option of the command line that the fix needs. */
   readonly flag?: string
-  /** What violates it. */
+  /** Describes a violation. */
   readonly violatedBy: string
-  /** How it is judged from outside a service, where that is not `exact`. */
+  /** Certainty seen from outside a service, if not `exact`. */
   readonly fromOutside?: string
-  /** Whether other clients of the key may have caused the violation, where they cannot be seen. */
+  /** True if unseen clients of the same key may have caused the violation. */
   readonly mayBeOthers?: (violation: Violation) => boolean
 }
 
 type NotKept = 'path' | 'query' | 'requestHeaders' | 'requestBody' | 'body'
 
-/** What the rules know of an exchange. Names of headers are in lower case. */
+/** An exchange as the rules see it. Names of headers are in lower case. */
 export interface Seen extends Omit<Exchange, NotKept> {
   /** Part of `at` and `answeredAt`: clients that really wait on a clock that stands still. */
   readonly lag: NonNullable<Exchange['lag']>
-  /** Whether it is a call of the double's own `fetch`: all of those come from this process. */
+  /** True for calls of the double's own `fetch`, which come from this process. */
   readonly isInProcess: boolean
-  /** Whether the key has sent one request at a time, as far as its connections show. */
+  /** True if the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
   readonly isPreflight: boolean
-  /** Whether it has an Idempotency-Key of which the service takes no notice. */
+  /** True if the service ignores its Idempotency-Key. */
   readonly isKeyIgnored: boolean
-  /** That of the Error body. */
+  /** `message` of the Error body. */
   readonly message: string | null
-  /** Null without the header. */
   readonly idempotencyKey: string | null
-  /** By which the test that sent it may be found; null without a `traceparent`. */
+  /** Of its `traceparent`, by which a test can be found. */
   readonly traceId: string | null
   /** The category of a create, where it is beyond 2^53 and what a double prints. */
   readonly rounded: string | null
-  /** Whether the name of a create has half a surrogate pair. */
+  /** True if the name of a create has half a surrogate pair. */
   readonly isHalved: boolean
 }
 
@@ -50,10 +49,10 @@ export interface Violation {
   readonly seen: string
   /** The exchanges that show it: at least one, unless `began` says when it began. */
   readonly exchanges: readonly Seen[]
-  /** What each of them came too early after. */
+  /** The rejection that each request ignored. */
   readonly after?: readonly Seen[]
   readonly began?: Beginning
-  /** There is another explanation: a note, not a finding. */
+  /** A note, not a finding: there is another explanation. */
   readonly isLikely?: boolean
 }
 
@@ -63,7 +62,7 @@ export interface Pair {
   readonly after: Seen
 }
 
-/** Whom a violation is about and when it began, in ms; `n` is 0 without an exchange. */
+/** The key that a violation is about, and its beginning in ms; `n` is 0 without an exchange. */
 export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pick<Seen, 'lag'>>
 
 /** Makes a violation less certain where less is known of the service: the same, or a note. */
@@ -122,12 +121,12 @@ export function resetOf({ headers, lag }: Seen): number | undefined {
   return /^\d+$/.test(text) ? Math.min(Number(text) * 1000 + lag.answeredAt, LATEST) : undefined
 }
 
-/** Whether the response says that nothing is left for now. */
+/** True if the response says that no requests are left. */
 export function isExhausted({ headers }: Seen): boolean {
   return headers['x-ratelimit-remaining'] === '0'
 }
 
-/** Whether the response never reached the client as it was sent. */
+/** True if a fault kept the response from arriving as it was sent. */
 export function isLost({ fault, method }: Seen): boolean {
   const loses = fault === null ? undefined : kindOf(fault).loses
   return loses === 'response' || (loses === 'body' && method !== 'HEAD')
@@ -138,12 +137,12 @@ export function endOf({ at, answeredAt }: Pick<Seen, 'at' | 'answeredAt'>): numb
   return answeredAt ?? at
 }
 
-/** Whether a request was sent after the response to another one, and not at the same time. */
+/** True if a request was sent after the response to another one. */
 export function isLater(exchange: Seen, other: Seen): boolean {
   return exchange.isOneByOne || exchange.at - endOf(other) > TOLERANCE
 }
 
-/** Whether a request came after a rejection was answered, and before the end of its wait. */
+/** True if a request came within the wait of an answered rejection. */
 export function isEarly({ n, at }: Seen, rejection: Seen, until: number): boolean {
   return rejection.n < n && at >= (rejection.answeredAt ?? at) && at < until - TOLERANCE
 }
@@ -152,7 +151,7 @@ export function isSuccess(exchange: Seen): boolean {
   return exchange.status !== null && exchange.status < 400 && !isLost(exchange)
 }
 
-/** How many exchanges a violation names. */
+/** Most exchanges that a violation names. */
 export const MOST_SHOWN = 100
 export const MOST_REMEMBERED = 1_000
 

@@ -12,9 +12,9 @@ import {
 
 /** A request during a wait, and the rejection that it ignored. */
 export interface Early extends Pair {
-  /** Whether this very request had been rejected. */
+  /** True if this very request had been rejected. */
   readonly isRepeated: boolean
-  /** Whether the rejection was read on its connection, or a call of one process had the same answer. */
+  /** True if its connection, or a sequential call of this process, had read the rejection. */
   readonly isAware: boolean
 }
 
@@ -77,12 +77,12 @@ export function createWait(first: Seen, until: number, share: number, isOfAll: b
       if (isRepeated) same.early++
       isLifted = !isOfAll && isSuccess(exchange)
     },
-    /** How many early requests have nobody who came back, of each request and of all. */
+    /** Early requests for which nobody came back, summed per request and over all. */
     missing: () => ({
       repeated: [...byRequest.values()].reduce((sum, counts) => sum + missingOf(counts), 0),
       all: missingOf(all),
     }),
-    /** Whether as many came back as were rejected, although others seemed to have come too early. */
+    /** True if all came back, so that those who came too early were other clients. */
     haveAllReturned: () => early.some(({ isAware }) => !isAware) && all.returned >= all.rejected,
   }
 }

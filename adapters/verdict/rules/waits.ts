@@ -48,11 +48,11 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   const waits = new Map<string | null, readonly Wait[]>()
   /** The last request on each connection. */
   const answered = new Map<number, Seen>()
-  /** Whether nothing has shown that several clients use the key. */
+  /** True until something shows that several clients use the key. */
   let isAlone = true
-  /** How many waits had another request, by a client that knew of the rejection. */
+  /** Waits with another request by a client that knew of the rejection. */
   let prepared = 0
-  /** Whether this client certainly caused the last ban. */
+  /** True if this client certainly caused the last ban. */
   let isToBlame = false
 
   return {
@@ -148,7 +148,6 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
     }
   }
 
-  /** Whether its sender knew of the rejection. */
   function isKnown({ isAware }: Early): boolean {
     return isAware && isAlone
   }
@@ -158,7 +157,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   }
 }
 
-/** Whether these come from more clients than may not know of the rejection: all but one. */
+/** All clients but one may not know of the rejection. */
 function areMoreThan(clients: number, early: readonly Early[]) {
   // Those in flight together are of one client.
   const apart = early.filter(({ exchange }) => exchange.overlap === 'none').length
