@@ -1,4 +1,5 @@
 import { callSiteOf } from './call-site.js'
+import { traceIdOf } from './log/log-entry.js'
 import type { Finding, Report, ShownRequest } from './report.js'
 import { type RuleId, ruleOf } from './rules/index.js'
 import { type Beginning, endOf, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
@@ -27,10 +28,8 @@ interface Entry {
   /** Number of further texts. */
   more: number
   readonly requests: Set<number>
-  /** The first of `requests`. */
-  readonly shown: Seen[]
-  /** By the `n` of an early request, that of the rejection that it ignored. */
-  readonly causes: Map<number, number>
+  /** The first of `requests`, and the rejection that each ignored. */
+  readonly shown: { readonly exchange: Seen; readonly cause: Seen | undefined }[]
   /** A sentence for each of the first early requests. */
   readonly evidence: string[]
 }
@@ -49,7 +48,7 @@ export function createFindings(entries: Map<string, Entry> = new Map()) {
         const id = `${rule} ${isLikely} ${keyId}`
         const entry: Entry = entries.get(id) ?? {
           ...{ rule, keyId, isLikely, first, place, texts: new Map(), more: 0 },
-          ...{ requests: new Set(), shown: [], causes: new Map(), evidence: [] },
+          ...{ requests: new Set(), shown: [], evidence: [] },
         }
         entries.set(id, entry)
         if (entry.texts.has(seen) || entry.texts.size < MOST_TEXTS) {
@@ -80,16 +79,14 @@ export function createFindings(entries: Map<string, Entry> = new Map()) {
   }
 }
 
-function show({ requests, shown, causes }: Entry, exchange: Seen, cause?: Seen): void {
+function show({ requests, shown }: Entry, exchange: Seen, cause?: Seen): void {
   if (requests.size >= MOST_SHOWN || requests.has(exchange.n)) return
   requests.add(exchange.n)
-  if (shown.length >= MOST_REQUESTS) return
-  shown.push(exchange)
-  if (cause) causes.set(exchange.n, cause.n)
+  if (shown.length < MOST_REQUESTS) shown.push({ exchange, cause })
 }
 
 function findingOf(
-  { rule, keyId, first, place, texts, more, requests, shown, causes, evidence }: Entry,
+  { rule, keyId, first, place, texts, more, requests, shown, evidence }: Entry,
   allow: readonly string[],
 ): Finding {
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
@@ -105,7 +102,7 @@ function findingOf(
     iso: new Date(clockOf(first)).toISOString(),
     where: place.where,
     requests: [...requests],
-    shown: shown.map(exchange => requestOf(exchange, causes.get(exchange.n))),
+    shown: shown.map(({ exchange, cause }) => requestOf(exchange, cause?.n)),
     evidence,
     allowed: allow.includes(rule),
   }
@@ -123,7 +120,8 @@ function evidenceOf({ n, at }: Seen, cause: Seen): string {
 }
 
 function requestOf(exchange: Seen, tooEarlyAfter: number | null = null): ShownRequest {
-  const { n, method, url, status, headers, traceId } = exchange
+  const { n, method, url, status, headers, requestHeaders } = exchange
+  const traceId = traceIdOf(requestHeaders)
   const retryAfter = headers['retry-after'] ?? null
   const iso = new Date(clockOf(exchange)).toISOString()
   return { n, iso, method, url, status, retryAfter, tooEarlyAfter, traceId }

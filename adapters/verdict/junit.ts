@@ -28,13 +28,10 @@ function ruleCase(
 ): JUnitCase {
   const [group = ''] = name.split('.')
   const failed = findings.filter(({ allowed }) => !allowed)
-  const [first] = failed
-  if (first) {
+  if (failed[0]) {
     const details = failed.map(finding => findingText(finding)).join('')
-    return { group, name, failure: { message: first.seen, details } }
+    return { group, name, failure: { message: failed[0].seen, details } }
   }
-  const [forgiven] = findings
-  const [likely] = notes
-  if (forgiven) return { group, name, skipped: `allowed: ${forgiven.seen}` }
-  return { group, name, skipped: likely && `likely: ${likely.seen}` }
+  if (findings[0]) return { group, name, skipped: `allowed: ${findings[0].seen}` }
+  return { group, name, skipped: notes[0] && `likely: ${notes[0].seen}` }
 }

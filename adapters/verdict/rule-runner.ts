@@ -1,25 +1,19 @@
 import { looksRounded } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
-import { type Exchange, messageOf, PREFLIGHT } from './log/exchange.js'
-import { traceIdOf } from './log/log-entry.js'
+import { type Exchange, errorOf } from './log/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
-import type { Doubt, Seen, Violation, Watch } from './rules/rule.js'
+import type { KeyUse, Seen, Violation, Watch } from './rules/rule.js'
 import type { FaultUse } from './rules/unused-faults.js'
 
 /** Runs the rules over the exchanges between two resets: nothing later is judged by what it has seen. */
 export type RuleRunner = ReturnType<typeof createRuleRunner>
 
-export interface RunnerOptions {
+export interface RunnerOptions extends KeyUse {
   readonly now: Clock
   /** Has everything judged that is still waiting for it. */
   readonly catchUp: () => void
   readonly faults?: FaultUse | undefined
-  /** Number of clients that share a key; undefined if unknown. */
-  readonly clients?: number | undefined
-  readonly doubt?: Doubt | undefined
-  /** True if the service is known to ignore Idempotency-Key. */
-  readonly ignoresKeys?: boolean | undefined
 }
 
 interface Caller {
@@ -28,8 +22,7 @@ interface Caller {
 }
 
 export function createRuleRunner(options: RunnerOptions) {
-  const { now, catchUp, faults, clients, ignoresKeys = false } = options
-  const { doubt = violation => violation } = options
+  const { now, catchUp, faults } = options
   const callers = new Map<string | null, Caller>()
   let lag = 0
 
@@ -39,19 +32,15 @@ export function createRuleRunner(options: RunnerOptions) {
     /** The violations that this exchange completes. */
     see(exchange: Exchange): readonly Violation[] {
       const { watches, isOneByOne } = callerOf(exchange.keyId)
-      const seen = seenOf(exchange, isOneByOne(exchange), ignoresKeys)
+      const seen = seenOf(exchange, isOneByOne(exchange))
       lag = seen.lag.answeredAt
-      return doubted(watches.flatMap(watch => watch.see(seen)))
+      return watches.flatMap(watch => watch.see(seen))
     },
     /** The violations so far in what is still going on. */
     open(): readonly Violation[] {
       const watches = [...callers.values()].flatMap(caller => caller.watches)
-      return doubted(watches.flatMap(watch => watch.open(now() + lag)))
+      return watches.flatMap(watch => watch.open(now() + lag))
     },
-  }
-
-  function doubted(violations: readonly Violation[]): readonly Violation[] {
-    return violations.map(doubt)
   }
 
   function callerOf(key: string | null): Caller {
@@ -59,7 +48,7 @@ export function createRuleRunner(options: RunnerOptions) {
     if (known) return known
     const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
     const caller = {
-      watches: watches.map(create => create(clients, doubt)),
+      watches: watches.map(create => create(options)),
       isOneByOne: watchConnections(),
     }
     callers.set(key, caller)
@@ -94,8 +83,8 @@ const LONGEST_URL = 100
 const NO_LAG = { at: 0, answeredAt: 0 }
 
 /** A copy without bodies, field by field: in V8, a spread takes several times as long. */
-function seenOf(exchange: Exchange, isOneByOne: boolean, ignoresKeys: boolean): Seen {
-  const { url, status, answeredAt, body, requestHeaders, lag = NO_LAG } = exchange
+function seenOf(exchange: Exchange, isOneByOne: boolean): Seen {
+  const { url, status, answeredAt, body, lag = NO_LAG } = exchange
   return {
     n: exchange.n,
     at: exchange.at + lag.at,
@@ -108,7 +97,8 @@ function seenOf(exchange: Exchange, isOneByOne: boolean, ignoresKeys: boolean): 
     url: url.length > LONGEST_URL ? `${[...url.slice(0, LONGEST_URL - 1)].join('')}…` : url,
     status,
     code: exchange.code,
-    message: status === null || body === null ? null : messageOf({ status, body }),
+    message: status === null || body === null ? null : errorOf({ status, body }).message,
+    requestHeaders: exchange.requestHeaders,
     headers: headersThatCount(exchange.headers),
     requestDigest: exchange.requestDigest,
     unknown: exchange.unknown,
@@ -118,12 +108,7 @@ function seenOf(exchange: Exchange, isOneByOne: boolean, ignoresKeys: boolean): 
     sequential: exchange.sequential,
     overlap: exchange.overlap,
     stack: exchange.stack,
-    isInProcess: requestHeaders['host'] === undefined,
     isOneByOne,
-    isPreflight: exchange.method === 'OPTIONS' && requestHeaders[PREFLIGHT] !== undefined,
-    isKeyIgnored: ignoresKeys && requestHeaders['idempotency-key'] !== undefined,
-    idempotencyKey: requestHeaders['idempotency-key'] ?? null,
-    traceId: traceIdOf(requestHeaders),
     ...(exchange.operation === 'createPet' ? oddIn(exchange.requestBody) : NOTHING_ODD),
   }
 }

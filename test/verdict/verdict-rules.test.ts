@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange, Finding, Report, RuleId } from '../../adapters/test-double/index.js'
 import { reportText } from '../../adapters/verdict/report.js'
-import type { Doubt } from '../../adapters/verdict/rules/rule.js'
 import { createVerdict } from '../../adapters/verdict/verdict.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { randomFrom } from '../test-double/clients/api.js'
@@ -287,7 +286,7 @@ test('verdict ban.risked - counts the rejections in the minute of the ban', () =
 test('verdict - several senders that come too early count before a ban that others may have caused', () => {
   const rows = [COMPANY, ...[0, 1, 2, 3].map(at => rejected(at, { connection: at % 2 }))]
   assert.deepEqual(findings(rows), ['retry-after.early'])
-  const { findings: found, notes } = doubted([...rows, banned(4)])
+  const { findings: found, notes } = fromOutside([...rows, banned(4)])
   assert.deepEqual([rulesOf(found), rulesOf(notes)], [['retry-after.early'], ['ban.risked']])
 })
 
@@ -313,7 +312,7 @@ test('verdict - senders that wait come back in a ban that others may have caused
       [...unaware, ...back(6)],
     ]) {
       const sent = rows.map(row => ({ ...row, requestDigest: digestOf(row) }))
-      assert.deepEqual(doubted([COMPANY, ...sent]).findings, [])
+      assert.deepEqual(fromOutside([COMPANY, ...sent]).findings, [])
     }
   }
 })
@@ -327,7 +326,7 @@ test('verdict - scripts that never meet may come back in a ban that others may h
     ...[rejected(0, script(1)), rejected(1, script(2)), banned(2, script(3))],
     ...[banned(61, script(1)), banned(62, script(2)), ...back],
   ]
-  assert.deepEqual(doubted(rows).findings, [])
+  assert.deepEqual(fromOutside(rows).findings, [])
 })
 
 test('verdict reset.as-delta - a pause as long as Reset is after 1970 is a finding, with a tolerance', () => {
@@ -601,19 +600,17 @@ function report(rows: readonly Row[], now = T0 + DAY): Report {
   return reportOn(exchanges, now)
 }
 
-function reportOn(exchanges: readonly Exchange[], now: number, doubt?: Doubt): Report {
+function reportOn(exchanges: readonly Exchange[], now: number, isFromOutside = false): Report {
   const restored = { exchanges, received: exchanges.length }
   return createVerdict()
-    .record(null, { now: () => now, restored, doubt })
+    .record(null, { now: () => now, restored, isFromOutside })
     .report()
 }
 
 /** Where others may use the key. */
-function doubted(rows: readonly Row[]): Report {
+function fromOutside(rows: readonly Row[]): Report {
   const exchanges = rows.map((row, index) => exchangeOf(row, index + 1))
-  return reportOn(exchanges, T0 + DAY, violation => {
-    return violation.rule === 'ban.risked' ? { ...violation, isLikely: true } : violation
-  })
+  return reportOn(exchanges, T0 + DAY, true)
 }
 
 /** In a window of a minute; `second` after T0. */

@@ -9,7 +9,7 @@ import { toAnswer, withPages } from '../../http/extra-pages.js'
 import type { ExchangeMessage } from '../../http/index.js'
 import type { BatchMessage } from '../../stores/kit/batches.js'
 import type { Connections } from '../../stores/postgres/index.js'
-import { codeOf } from '../../verdict/log/exchange.js'
+import { errorOf } from '../../verdict/log/exchange.js'
 import { version } from '../version.js'
 import type { Health } from './health.js'
 import type { Notes } from './request-log.js'
@@ -140,7 +140,7 @@ function countExchange({ request, response, durationMs }: ExchangeMessage, meter
     http_response_status_code: response.status,
   }
   meters.durations.observe(labels, durationMs / 1000)
-  const code = codeOf(response)
+  const { code } = errorOf(response)
   if (code !== null) meters.rejections.inc({ code })
   const shadowCode = response.about?.shadowed
   if (shadowCode !== undefined) meters.shadowed.inc({ code: shadowCode })

@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { createLog } from '../../verdict/log/bounded-log.js'
 import { createNumbers } from '../../verdict/log/connection-numbers.js'
-import { codeOf } from '../../verdict/log/exchange.js'
+import { errorOf } from '../../verdict/log/exchange.js'
 import type { Answered } from '../../verdict/log/log-entry.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import type { Keys } from '../../verdict/log/redact.js'
@@ -89,7 +89,7 @@ export function createActivity(world: WatchedWorld) {
     }
     const { status, deliver } = response
     const lost = deliver !== undefined
-    const code = status === 429 ? codeOf(response) : null
+    const code = status === 429 ? errorOf(response).code : null
     const outcome = OUTCOMES.indexOf(outcomeOf({ status, code, lost }))
     second.counts[outcome] = (second.counts[outcome] ?? 0) + 1
     second.requests++

@@ -1,6 +1,6 @@
 import { curlOf } from '../../verdict/log/copy-as-curl.js'
 import { fetchCodeOf } from '../../verdict/log/copy-as-fetch.js'
-import { messageOf, textOf } from '../../verdict/log/exchange.js'
+import { errorOf, textOf } from '../../verdict/log/exchange.js'
 import type { HarSource } from '../../verdict/log/har.js'
 import { entryOf } from '../../verdict/log/log-entry.js'
 import { type Redact, redactedBody, redactedHeaders, redactorOf } from '../../verdict/log/redact.js'
@@ -14,7 +14,7 @@ export type Side = ReturnType<typeof sideOf>
 export function listedOf(kept: Kept, world: WatchedWorld) {
   const redact = redactFor(kept, world)
   const { n, second, connection, request, response } = kept
-  const message = messageOf(response)
+  const { message } = errorOf(response)
   const entry = entryOf(kept, redact)
   const hasKey = request.headers['authorization'] !== undefined
   return {

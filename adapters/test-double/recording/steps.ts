@@ -1,8 +1,8 @@
+import { fingerprint } from '../../../src/lib/fingerprint.js'
 import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
 import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
-import { hashOf } from '../../verdict/log/exchange.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import { sorted, usageThatCounts } from '../digest.js'
 import type { Act, DoubleEvent, EventLog, ObservableState } from '../events.js'
@@ -44,7 +44,7 @@ export function logSteps(events: EventLog, root: ObservableState, names: KeyName
       ...stepAct(event, before, names),
     }
     if (act.do === 'end-world') current.delete(world)
-    digest = hashOf(toJson(sorted([digest, outcomeOf(step), observed(state)])))
+    digest = fingerprint(toJson(sorted([digest, outcomeOf(step), observed(state)])))
     steps.push({ ...step, digest })
   }
 }

@@ -2,11 +2,9 @@ import type { Operation } from '../../../src/pets/specification.js'
 import { createRouter } from '../../../src/protocol/router.js'
 import { createCallers } from '../callers.js'
 import type { ReadRequest } from '../log/read-request.js'
-import { createRecorder, type OpenExchange } from '../log/recorder.js'
+import { createRecorder } from '../log/recorder.js'
 import type { Keys } from '../log/redact.js'
 import type { Report } from '../report.js'
-import { ruleOf } from '../rules/index.js'
-import type { Doubt } from '../rules/rule.js'
 import { createVerdict } from '../verdict.js'
 import { createCredentials } from './credentials.js'
 import type { JudgeSettings } from './judge-options.js'
@@ -64,7 +62,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   const verdict = createVerdict(allow, undefined, clients)
   const recording = verdict.record(null, {
     now: clock,
-    doubt: doubtFrom(clients),
+    isFromOutside: true,
     catchUp: judge,
   })
   let unanswered = 0
@@ -78,59 +76,49 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       const { operation } = found
       const isCall =
         request.method !== 'OPTIONS' && API_PATH.test(request.path.slice(basePath.length))
-      const call = { operation, keyId: credentials.nameOf(request) }
-      const decides = (status: number, headers: Headers) =>
-        isCall && isDecision(status, headers, operation)
-      return observe(recorder.begin(request, call), decides)
+      const exchange = recorder.begin(request, { operation, keyId: credentials.nameOf(request) })
+      const response = { status: 0, headers: {} as Headers, body: '' }
+      let isOver = false
+      let isDecided = false
+      return {
+        sent: exchange.receive,
+        answered(status, headers) {
+          if (isOver) return
+          isOver = true
+          Object.assign(response, { status, headers })
+          isDecided = isCall && isDecision(status, headers, operation)
+          if (isDecided) decided++
+          exchange.end(response)
+        },
+        read(body = '') {
+          response.body = body
+        },
+        lost(by) {
+          // The status and headers suffice to recognize an error, whatever its body.
+          if (by !== 'malformed' || response.status < 400) exchange.note(by)
+          // Half a body, or no JSON, decides nothing.
+          if (isDecided) decided--
+          isDecided = false
+          if (isOver) return
+          isOver = true
+          unanswered++
+          exchange.end(response)
+        },
+      }
     },
     report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
-  }
-
-  function observe(
-    exchange: OpenExchange,
-    decides: (status: number, headers: Headers) => boolean,
-  ): Observed {
-    const response = { status: 0, headers: {} as Headers, body: '' }
-    let isOver = false
-    let isDecided = false
-    return {
-      sent: exchange.receive,
-      answered(status, headers) {
-        if (isOver) return
-        isOver = true
-        Object.assign(response, { status, headers })
-        isDecided = decides(status, headers)
-        if (isDecided) decided++
-        exchange.end(response)
-      },
-      read(body = '') {
-        response.body = body
-      },
-      lost(by) {
-        // The status and headers suffice to recognize an error, whatever its body.
-        if (by !== 'malformed' || response.status < 400) exchange.note(by)
-        // Half a body, or no JSON, decides nothing.
-        if (isDecided) decided--
-        isDecided = false
-        if (isOver) return
-        isOver = true
-        unanswered++
-        exchange.end(response)
-      },
-    }
   }
 
   function judge(): void {
     const { arrived, ended } = recorder.take()
     recording.arrive(arrived)
     for (const outline of ended) {
-      const { status, answeredAt, code, headers } = outline
+      const { status, answeredAt, headers } = outline
       recording.see({
         ...outline,
         // 0 means that no response came.
         status: status === 0 ? null : status,
         keyId: credentials.judged(outline),
-        code,
         headers: localHeaders(headers, answeredAt),
       })
     }
@@ -142,14 +130,6 @@ function isDecision(status: number, headers: Headers, operation?: Operation): bo
   // No other operation has one (spec §4), and another site has no limits (spec §8).
   if (status === 404) return operation === 'getPet' && 'x-ratelimit-limit' in headers
   return (status < 300 || status >= 400) && isJson(headers)
-}
-
-/** Judges leniently, because services do not disclose everything to their clients. */
-function doubtFrom(clients: number | undefined): Doubt {
-  return violation => {
-    const { mayBeOthers } = ruleOf(violation.rule)
-    return clients !== 1 && mayBeOthers?.(violation) ? { ...violation, isLikely: true } : violation
-  }
 }
 
 /** RFC 6839: `application/problem+json` is JSON too. */

@@ -14,10 +14,7 @@ export type Log<Item> = ReturnType<typeof createLog<Item>>
 export function createLog<Item>(options: LogOptions) {
   const { capacity, characters, least = 0, begin = { last: 0, dropped: 0 } } = options
   let { last, dropped } = begin
-  // Dropped items stay in front until `capacity` of them have piled up.
-  let items: (Item | undefined)[] = []
-  let sizes: number[] = []
-  let head = 0
+  const items = new Map<number, { readonly item: Item; size: number }>()
   let total = 0
 
   return {
@@ -26,50 +23,46 @@ export function createLog<Item>(options: LogOptions) {
     last: () => last,
     dropped: () => dropped,
     add(item: Item, size: number): void {
-      last++
-      items.push(item)
-      sizes.push(size)
+      items.set(++last, { item, size })
       total += size
-      drop()
+      trim()
     },
     /** Counts the growth of an item, which may have been dropped. */
     grow(n: number, by: number): void {
-      if (n < first() || n > last) return
-      const at = head + n - first()
-      sizes[at] = (sizes[at] ?? 0) + by
+      const kept = items.get(n)
+      if (!kept) return
+      kept.size += by
       total += by
-      drop()
+      trim()
     },
-    find: (n: number): Item | undefined => (n < first() ? undefined : items[head + n - first()]),
+    find: (n: number): Item | undefined => items.get(n)?.item,
     /** Items after `n`, by default all that are kept, oldest first. */
-    since: (n = 0): readonly Item[] =>
-      items.slice(head + Math.max(0, n + 1 - first())) as readonly Item[],
+    since(n = 0): readonly Item[] {
+      const found: Item[] = []
+      for (let at = Math.max(n + 1, first()); at <= last; at++)
+        found.push(items.get(at)?.item as Item)
+      return found
+    },
     /** Drops the oldest until at most `most` are kept. */
-    trim: (most: number): void => drop(most),
+    trim,
     /** Forgets all items and drops; numbering goes on. */
     clear(): void {
-      items = []
-      sizes = []
-      head = 0
+      items.clear()
       total = 0
       dropped = 0
     },
   }
 
   function first(): number {
-    return last - (items.length - head) + 1
+    return last - items.size + 1
   }
 
-  function drop(most = capacity): void {
-    let count = items.length - head
-    for (; count > most || (count > least && total > characters); count--) {
-      total -= sizes[head] ?? 0
-      items[head++] = undefined
+  function trim(most = capacity): void {
+    while (items.size > most || (items.size > least && total > characters)) {
+      const oldest = first()
+      total -= items.get(oldest)?.size ?? 0
+      items.delete(oldest)
       dropped++
     }
-    if (head < capacity) return
-    items = items.slice(head)
-    sizes = sizes.slice(head)
-    head = 0
   }
 }

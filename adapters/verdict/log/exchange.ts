@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../../src/api-error.js'
 import { isString } from '../../../src/lib/check-options.js'
+import { fingerprint } from '../../../src/lib/fingerprint.js'
 import { mayRound } from '../../../src/lib/int64.js'
 import * as z from '../../../src/lib/zod.js'
 import type { Operation } from '../../../src/pets/specification.js'
@@ -7,14 +8,7 @@ import type { ApiResponse } from '../../../src/protocol/api-request.js'
 import { hostRefusal } from '../../http/target-and-body.js'
 import type { FaultKind } from './fault-kinds.js'
 import { instant, type ReadRequest, SENDER, type SenderSeen } from './read-request.js'
-import {
-  type Captured,
-  decoded,
-  REDACTED,
-  type Redact,
-  redactedHeaders,
-  redactorOf,
-} from './redact.js'
+import { type Captured, decoded, REDACTED, redactedHeaders, redactorOf } from './redact.js'
 
 const headers = z.readonly(z.record(z.string(), z.string()))
 
@@ -41,7 +35,7 @@ export const exchangeSchema = z.object({
   /** Null for an empty body. */
   requestBody: z.nullable(z.string()),
   body: z.nullable(z.string()),
-  /** Hash of method, path, query and body, equal for equal requests. */
+  /** Fingerprint of method, path, query and body. */
   requestDigest: z.string(),
   /** Unknown query parameters and body fields, by name. */
   unknown: z.readonly(z.array(z.string())),
@@ -113,7 +107,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     query: '',
     url: redact(hasQuery ? `${path}?${withoutValues(query, known)}` : path),
     status,
-    code: answer ? codeOf(answer.response) : null,
+    code: answer ? errorOf(answer.response).code : null,
     requestHeaders: {
       ...(host !== undefined && { host }),
       ...(traceparent !== undefined && { traceparent }),
@@ -123,7 +117,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     headers: answer?.response.headers ?? {},
     requestBody: operation === 'createPet' && mayBeOdd(sent) ? redact(sent) : null,
     body: refusal === null ? null : redact(refusal),
-    requestDigest: hashOf(`${method} ${path}?${query} ${sent}`),
+    requestDigest: fingerprint(`${method} ${path}?${query} ${sent}`),
     unknown: unknown.map(redact),
     fault: recorded.fault,
     ...(location !== undefined && { location }),
@@ -159,39 +153,25 @@ export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
     // A key may contain the separators of a query.
     query: knownQuery(redact(request.query), parameters(pagination)),
     requestHeaders: redactedHeaders(request.headers, redact),
-    headers: redactedValues(outline.headers, redact),
+    headers: redactedHeaders(outline.headers, redact),
     requestBody: request.body?.length ? redact(textOf(request.body)) : null,
     body: answer?.response.body ? redact(answer.response.body) : null,
   })
 }
 
-type Refusal = Pick<ApiResponse, 'status' | 'body'>
-
-/** `code` of an Error body; null for any other body. */
-export function codeOf(response: ApiResponse): ErrorCode | null {
-  return fieldOf(response, 'code') as ErrorCode | null
-}
-
-/** `message` of an Error body; null for any other body. */
-export function messageOf(response: Refusal): string | null {
-  return fieldOf(response, 'message')
-}
-
-function fieldOf({ status, body }: Refusal, name: 'code' | 'message'): string | null {
-  if (status < 400 || body === '') return null
+/** `code` and `message` of an Error body; null in any other body, such as that of a fault. */
+export function errorOf({ status, body }: Pick<ApiResponse, 'status' | 'body'>) {
+  let error: { readonly code?: unknown; readonly message?: unknown } = {}
   try {
-    const { [name]: text } = JSON.parse(body) as { code?: unknown; message?: unknown }
-    return typeof text === 'string' ? text : null
+    if (status >= 400 && body !== '') error = Object(JSON.parse(body))
   } catch {
     // The body of a fault can be anything.
-    return null
   }
-}
-
-function redactedValues(headers: ApiResponse['headers'], redact: Redact): Record<string, string> {
-  const redacted: Record<string, string> = {}
-  for (const name in headers) redacted[name] = redact(String(headers[name]))
-  return redacted
+  const { code, message } = error
+  return {
+    code: typeof code === 'string' ? (code as ErrorCode) : null,
+    message: typeof message === 'string' ? message : null,
+  }
 }
 
 /** Origin to which a request was sent; calls of a double's own `fetch` have no host. */
@@ -202,17 +182,6 @@ export function originOf({ host }: ReadRequest['headers'], origin: string): stri
 export function textOf(body: ReadRequest['body']): string {
   if (body === undefined || typeof body === 'string') return body ?? ''
   return body.length === 0 ? '' : new TextDecoder().decode(body)
-}
-
-/** Joins two FNV-1a hashes: 64 bits, synchronous in browsers too. */
-export function hashOf(text: string): string {
-  let [one, other] = [0x811c9dc5, 0x9e3779b9]
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    one = Math.imul(one ^ unit, 0x01000193)
-    other = Math.imul(other ^ unit, 0x85ebca6b)
-  }
-  return [one, other].map(half => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 const FIELDS = ['name', 'categoryId', 'status']

@@ -1,6 +1,6 @@
 import { retryInstant } from '../../../src/lib/retry-after.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
-import { codeOf } from './exchange.js'
+import { errorOf } from './exchange.js'
 import { type Captured, type Redact, redactorOf } from './redact.js'
 
 export interface Answered extends Captured {
@@ -28,7 +28,7 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     /** Null for a request that is never answered. */
     status: status === 0 ? null : status,
     /** `code` of the Error body. */
-    code: codeOf(response),
+    code: errorOf(response).code,
     /** Id of the API key; null without a valid one. */
     keyId: about?.knownKey?.id ?? null,
     plan: about?.knownKey?.plan ?? null,

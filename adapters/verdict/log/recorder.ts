@@ -61,15 +61,10 @@ export interface Call {
   readonly keyId: string | undefined
 }
 
-/** An exchange recorded here, or restored from a snapshot. */
-type Item = { readonly recorded: Recorded; plain: Plain | undefined } | Plain
-
-/** A completed exchange, frozen so that snapshots and doubles can share it. */
-interface Plain {
-  readonly recorded: undefined
-  readonly exchange: Exchange
-  readonly size: number
-}
+/** An exchange recorded here, whose plain form is kept once it is complete, or a restored one. */
+type Item =
+  | { readonly recorded: Recorded; plain?: Exchange }
+  | { readonly recorded?: never; readonly plain: Exchange }
 
 export type Recorder = ReturnType<typeof createRecorder>
 /** An exchange without its response. */
@@ -82,8 +77,11 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, characters, begin })
-  for (const plain of DUMPED.get(exchanges) ?? exchanges.map(copyOf).map(frozen)) {
-    log.add(plain, plain.size)
+  for (const exchange of exchanges) {
+    const plain = FROZEN.has(exchange) ? exchange : frozen(copyOf(exchange))
+    const { url, requestHeaders, requestBody, headers, body } = plain
+    const size = OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body)
+    log.add({ plain }, size)
   }
   const lag = realTime ? lagOf(clock, realTime) : () => 0
   let taken = received
@@ -108,15 +106,13 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         answer: undefined,
       }
       const { path, query, headers, body } = request
-      log.add({ recorded, plain: undefined }, OVERHEAD + sizeOf(path, query, headers, body))
-      passOnDropped()
+      log.add({ recorded }, OVERHEAD + sizeOf(path, query, headers, body))
       return {
         n: recorded.n,
         /** Adds a request body that arrives after the headers. */
         receive(body: Uint8Array): void {
           recorded.request = { ...recorded.request, body: new Uint8Array(body) }
           log.grow(recorded.n, body.length)
-          passOnDropped()
         },
         seen,
         source: () => harSourceOf(recorded, pagination, origin),
@@ -129,15 +125,17 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
             recorded.answer = { at: clock(), lag: lag(request), response }
           ended.push(recorded)
           if (recorded.answer) log.grow(recorded.n, sizeOf(response.headers, response.body))
-          passOnDropped()
+          const [oldest] = ended
+          // Exchanges to be taken must not pile up beyond the log.
+          if (oldest && oldest.n < log.first()) onOverflow()
         },
       }
     },
     list: (): readonly JournalEntry[] =>
-      log.since().map(item => entryOf(plainOf(item).exchange, item.recorded, origin)),
+      log.since().map(item => entryOf(plainOf(item), item.recorded, origin)),
     sources: (matches: (exchange: Exchange) => boolean): readonly HarSource[] =>
       log.since().flatMap(item => {
-        const plain = plainOf(item).exchange
+        const plain = plainOf(item)
         if (!matches(plain)) return []
         if (item.recorded) return harSourceOf(item.recorded, pagination, origin)
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
@@ -156,21 +154,15 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     dropped: log.dropped,
     clear: log.clear,
     dump: (): JournalState => ({
-      exchanges: shared(log.since().map(plainOf)),
+      exchanges: log.since().map(plainOf),
       received: log.last(),
       dropped: log.dropped(),
       connections: callers.connections(),
     }),
   }
 
-  /** Exchanges to be taken must not outlive the log. */
-  function passOnDropped(): void {
-    const [oldest] = ended
-    if (oldest && oldest.n < log.first()) onOverflow()
-  }
-
-  function plainOf(item: Item): Plain {
-    if (!item.recorded) return item
+  function plainOf(item: Item): Exchange {
+    if (!item.recorded) return item.plain
     if (item.plain) return item.plain
     const plain = frozen(exchangeOf(item.recorded, pagination))
     if (item.recorded.answer) item.plain = plain
@@ -202,20 +194,14 @@ function lagOf(clock: Clock, realTime: Clock): (request: ReadRequest) => number 
   }
 }
 
-/** Elements of dumps, so that a recorder can share them. */
-const DUMPED = new WeakMap<readonly Exchange[], readonly Plain[]>()
+/** Exchanges of recorders, which snapshots and doubles can share. */
+const FROZEN = new WeakSet<Exchange>()
 
-function shared(plains: readonly Plain[]): readonly Exchange[] {
-  const exchanges = Object.freeze(plains.map(({ exchange }) => exchange))
-  DUMPED.set(exchanges, plains)
-  return exchanges
-}
-
-function frozen(exchange: Exchange): Plain {
-  const { url, requestHeaders, requestBody, headers, body, unknown } = exchange
+function frozen(exchange: Exchange): Exchange {
+  const { requestHeaders, headers, unknown } = exchange
   for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
-  const size = OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body)
-  return { recorded: undefined, exchange, size }
+  FROZEN.add(exchange)
+  return exchange
 }
 
 /** Copies the request, which callers may go on to change. */

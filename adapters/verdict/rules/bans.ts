@@ -2,6 +2,7 @@ import { MINUTE } from '../../../src/limits/windows-and-bans.js'
 import {
   endOf,
   isEarly,
+  type KeyUse,
   MOST_SHOWN,
   type Rule,
   resetOf,
@@ -15,7 +16,6 @@ export const BANS = {
   violatedBy: 'as many rejections in one minute as ban the key (its `banAfterRejections`)',
   fromOutside:
     'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
-  mayBeOthers: ({ exchanges }: Violation) => exchanges.length < fewestForBan(exchanges),
 } as const satisfies Rule
 
 /** Rejections that ban a key by the plans, whoever else uses it. */
@@ -26,7 +26,7 @@ function fewestForBan(exchanges: readonly Seen[]): number {
 }
 
 /** Follows the bans that began under our eyes; a client may also meet an earlier one. */
-export function createBans() {
+export function createBans({ clients, isFromOutside = false }: KeyUse) {
   let minute = Number.NaN
   let rejections = 0
   let shown: Seen[] = []
@@ -56,7 +56,9 @@ export function createBans() {
       if (!isBan || isMet || at < Math.max(until, met?.until ?? until)) return undefined
       until = resetOf(exchange) ?? at
       const seen = `the ${rejections} rejections of one minute banned the key until ${new Date(until - lag.answeredAt).toISOString()}`
-      return { rule: 'ban.risked', seen, exchanges: shown }
+      const mayBeOthers = isFromOutside && clients !== 1
+      const isLikely = mayBeOthers && shown.length < fewestForBan(shown)
+      return { rule: 'ban.risked', seen, exchanges: shown, isLikely }
     },
     lasts: (at: number) => at < until,
   }

@@ -1,4 +1,4 @@
-import { type CreateWatch, isLost, type Rule, remember, type Seen } from './rule.js'
+import { type CreateWatch, isLost, type Rule, reasonIn, remember, type Seen } from './rule.js'
 
 export const REFUSED_CREATES = {
   id: 'create.refused',
@@ -26,7 +26,7 @@ export const watchCreates: CreateWatch = () => {
       if (exchange.operation === 'createPet' && !isLost(exchange)) {
         refused = exchange.status === 400 || exchange.status === 415 ? exchange : undefined
       }
-      const { requestDigest, idempotencyKey } = exchange
+      const { requestDigest, requestHeaders } = exchange
       const id = storedId(exchange)
       const isUnknown = neverCame(exchange)
       if (id === undefined && !isUnknown) return []
@@ -36,7 +36,8 @@ export const watchCreates: CreateWatch = () => {
       const earlierId = earlier && storedId(earlier)
       if (!earlier || isUnknown || earlierId === id) return []
       // A client is not to blame for a store that ignores keys.
-      if (idempotencyKey !== null && idempotencyKey === earlier.idempotencyKey) return []
+      const key = requestHeaders['idempotency-key']
+      if (key !== undefined && key === earlier.requestHeaders['idempotency-key']) return []
       const stored =
         earlierId === undefined
           ? `it is stored as ${id}, and may have been before`
@@ -48,8 +49,7 @@ export const watchCreates: CreateWatch = () => {
     },
     open() {
       if (!refused) return []
-      const { status, message } = refused
-      const seen = `the last create got ${status}${message === null ? '' : `: "${message.slice(0, 100)}"`}`
+      const seen = `the last create got ${refused.status}${reasonIn(refused)}`
       return [{ rule: 'create.refused', seen, exchanges: [refused], isLikely: true }]
     },
   }

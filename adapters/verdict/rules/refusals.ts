@@ -6,6 +6,7 @@ import {
   isLost,
   MOST_SHOWN,
   type Rule,
+  reasonIn,
   remember,
   type Seen,
   type Violation,
@@ -67,8 +68,7 @@ export const watchRefusals: CreateWatch = () => {
 
 function judgeRefusals({ exchanges, count, last }: Refusals): readonly Violation[] {
   if (count < HAMMERING) return []
-  const message = last.message === null ? '' : `: "${last.message.slice(0, 100)}"`
-  const seen = `the same request was sent ${count} times and rejected with ${last.status}${message}`
+  const seen = `the same request was sent ${count} times and rejected with ${last.status}${reasonIn(last)}`
   return [{ rule: 'refusal.repeated', seen, exchanges }]
 }
 

@@ -1,8 +1,10 @@
 import { DAY, MINUTE, SECOND } from '../../../src/limits/windows-and-bans.js'
+import { PREFLIGHT } from '../log/exchange.js'
 import {
   type CreateWatch,
   isExhausted,
   type Rule,
+  reasonIn,
   resetOf,
   type Seen,
   type Violation,
@@ -57,27 +59,45 @@ export const REQUEST_RULES = [
   },
 ] as const satisfies readonly Rule[]
 
-export const watchKnown: CreateWatch = () => {
+export const watchKnown: CreateWatch = ({ ignoresKeys = false }) => {
   let last: Seen | undefined
   return {
     see(exchange) {
       const before = last
       last = exchange
-      return [
-        ...resetAsDelta(before, exchange),
-        ...deprecatedCall(exchange),
-        ...unknownNames(exchange),
-        ...roundedInteger(exchange),
-        ...halvedName(exchange),
-        ...ignoredKey(exchange),
-        ...revokedKey(exchange),
-      ]
+      return [...resetAsDelta(before, exchange), ...brokenBy(exchange, ignoresKeys)]
     },
     open: () => [],
   }
 }
 
 export const watchStrangers: CreateWatch = () => ({ see: refusedCredential, open: () => [] })
+
+/** The violations that a request with a valid key shows by itself. */
+function brokenBy(exchange: Seen, ignoresKeys: boolean): readonly Violation[] {
+  const { operation, unknown, rounded, isHalved, requestHeaders, status, fault } = exchange
+  const found = (rule: string, seen: string) => ({ rule, seen, exchanges: [exchange] })
+  const likely = (rule: string, seen: string) => ({ ...found(rule, seen), isLikely: true })
+  const hasKey = operation === 'createPet' && requestHeaders['idempotency-key'] !== undefined
+  // Seen from outside, a key can stop being valid.
+  const isRevoked = status === 401 && fault !== 'status'
+  return [
+    operation === 'getPet' && found('deprecated.called', 'getPet, which is deprecated, was called'),
+    unknown.length > 0 && found('name.unknown', namesText(unknown)),
+    rounded !== null &&
+      likely('integer.rounded', `a create sent categoryId ${rounded}, as a double prints it`),
+    isHalved && likely('name.halved', 'a name has half a character'),
+    hasKey &&
+      ignoresKeys &&
+      likely('idempotency.ignored', 'Idempotency-Key was sent, and this store ignores it'),
+    isRevoked && likely('key.refused', 'an API key that had been accepted was refused'),
+  ].filter(violation => violation !== false)
+}
+
+function namesText(unknown: readonly string[]): string {
+  const names = unknown.slice(0, 5).map(name => `\`${name.slice(0, 80)}\``)
+  return `${names.join(', ')} ${unknown.length > 5 ? 'and others were' : 'was'} sent`
+}
 
 /**
  * A pause as long as Reset is after 1970, in seconds or in ms: no client waits that long by chance.
@@ -95,55 +115,17 @@ function resetAsDelta(exhausted: Seen | undefined, next: Seen): readonly Violati
   return [{ rule: 'reset.as-delta', seen, exchanges: [exhausted, next] }]
 }
 
-function deprecatedCall(exchange: Seen): readonly Violation[] {
-  if (exchange.operation !== 'getPet') return []
-  return one('deprecated.called', 'getPet, which is deprecated, was called', exchange)
-}
-
-function unknownNames(exchange: Seen): readonly Violation[] {
-  const { unknown } = exchange
-  if (unknown.length === 0) return []
-  const names = unknown.slice(0, 5).map(name => `\`${name.slice(0, 80)}\``)
-  const were = unknown.length > 5 ? 'and others were' : 'was'
-  return one('name.unknown', `${names.join(', ')} ${were} sent`, exchange)
-}
-
-function roundedInteger(exchange: Seen): readonly Violation[] {
-  if (exchange.rounded === null) return []
-  const seen = `a create sent categoryId ${exchange.rounded}, as a double prints it`
-  return one('integer.rounded', seen, exchange, true)
-}
-
-function halvedName(exchange: Seen): readonly Violation[] {
-  if (!exchange.isHalved) return []
-  return one('name.halved', 'a name has half a character', exchange, true)
-}
-
-function ignoredKey(exchange: Seen): readonly Violation[] {
-  if (!exchange.isKeyIgnored || exchange.operation !== 'createPet') return []
-  const seen = 'Idempotency-Key was sent, and this store ignores it'
-  return one('idempotency.ignored', seen, exchange, true)
-}
-
-/** Seen from outside, a key can stop being valid. */
-function revokedKey(exchange: Seen): readonly Violation[] {
-  if (exchange.status !== 401 || exchange.fault === 'status') return []
-  return one('key.refused', 'an API key that had been accepted was refused', exchange, true)
-}
-
 /** RFC 6750 §3.1: only a request that carried a credential gets an error code. */
 function refusedCredential(exchange: Seen): readonly Violation[] {
-  const { status, message, headers, isPreflight } = exchange
+  const { method, status, headers, requestHeaders } = exchange
+  const exchanges = [exchange]
+  const isPreflight = method === 'OPTIONS' && requestHeaders[PREFLIGHT] !== undefined
   if (isPreflight && (status ?? 0) >= 400) {
-    return one('preflight.refused', `a preflight was refused with ${status}`, exchange, true)
+    const seen = `a preflight was refused with ${status}`
+    return [{ rule: 'preflight.refused', seen, exchanges, isLikely: true }]
   }
   if (status !== 401) return []
   const isWrong = headers['www-authenticate']?.includes('error=')
-  const slip = message === null ? '' : `: "${message.slice(0, 100)}"`
-  const seen = isWrong ? 'the API key was invalid' : `no API key was read${slip}`
-  return one('key.refused', seen, exchange)
-}
-
-function one(rule: string, seen: string, exchange: Seen, isLikely = false): readonly Violation[] {
-  return [{ rule, seen, exchanges: [exchange], isLikely }]
+  const seen = isWrong ? 'the API key was invalid' : `no API key was read${reasonIn(exchange)}`
+  return [{ rule: 'key.refused', seen, exchanges }]
 }

@@ -14,28 +14,16 @@ export interface Rule {
   readonly violatedBy: string
   /** Certainty seen from outside a service, if not `exact`. */
   readonly fromOutside?: string
-  /** True if unseen clients of the same key may have caused the violation. */
-  readonly mayBeOthers?: (violation: Violation) => boolean
 }
 
-type NotKept = 'path' | 'query' | 'requestHeaders' | 'requestBody' | 'body'
-
 /** An exchange as the rules see it. Names of headers are in lower case. */
-export interface Seen extends Omit<Exchange, NotKept> {
+export interface Seen extends Omit<Exchange, 'path' | 'query' | 'requestBody' | 'body'> {
   /** Part of `at` and `answeredAt`: clients that really wait on a clock that stands still. */
   readonly lag: NonNullable<Exchange['lag']>
-  /** True for calls of the double's own `fetch`, which come from this process. */
-  readonly isInProcess: boolean
   /** True if the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
-  readonly isPreflight: boolean
-  /** True if the service ignores its Idempotency-Key. */
-  readonly isKeyIgnored: boolean
   /** `message` of the Error body. */
   readonly message: string | null
-  readonly idempotencyKey: string | null
-  /** Of its `traceparent`, by which a test can be found. */
-  readonly traceId: string | null
   /** The category of a create, where it is beyond 2^53 and what a double prints. */
   readonly rounded: string | null
   /** True if the name of a create has half a surrogate pair. */
@@ -65,9 +53,6 @@ export interface Pair {
 /** The key that a violation is about, and its beginning in ms; `n` is 0 without an exchange. */
 export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pick<Seen, 'lag'>>
 
-/** Makes a violation less certain where less is known of the service: the same, or a note. */
-export type Doubt = (violation: Violation) => Violation
-
 /** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
 export interface Watch {
   /** The violations that this exchange completes. */
@@ -76,8 +61,16 @@ export interface Watch {
   open(now: number): readonly Violation[]
 }
 
-/** @param clients how many share the key; undefined where nobody says so */
-export type CreateWatch = (clients: number | undefined, doubt: Doubt) => Watch
+export interface KeyUse {
+  /** Number of clients that share a key; undefined if unknown. */
+  readonly clients?: number | undefined
+  /** True if requests of other clients cannot be seen. */
+  readonly isFromOutside?: boolean
+  /** True if the service is known to ignore Idempotency-Key. */
+  readonly ignoresKeys?: boolean
+}
+
+export type CreateWatch = (use: KeyUse) => Watch
 
 /** Timers may fire a little early, and a clock may be read a little late. In ms. */
 export const TOLERANCE = 100
@@ -145,6 +138,11 @@ export function isLater(exchange: Seen, other: Seen): boolean {
 /** True if a request came within the wait of an answered rejection. */
 export function isEarly({ n, at }: Seen, rejection: Seen, until: number): boolean {
   return rejection.n < n && at >= (rejection.answeredAt ?? at) && at < until - TOLERANCE
+}
+
+/** The reason of a rejection, to be appended to a text. */
+export function reasonIn({ message }: Seen): string {
+  return message === null ? '' : `: "${message.slice(0, 100)}"`
 }
 
 export function isSuccess(exchange: Seen): boolean {

@@ -66,10 +66,12 @@ export function createWait(first: Seen, until: number, share: number, isOfAll: b
     },
     comeEarly(exchange: Seen): void {
       if (isLifted || !isEarly(exchange, first, until)) return
-      const { at, connection, isInProcess, sequential } = exchange
+      const { at, connection, requestHeaders, sequential } = exchange
       const same = byRequest.get(exchange.requestDigest)
       const isRepeated = same !== undefined && at >= endOf(same.last)
       const hasRead = connection !== null && connections.has(connection)
+      // A double's own `fetch` sends no Host.
+      const isInProcess = requestHeaders['host'] === undefined
       const isAware = hasRead || (isInProcess && sequential && isSuccess(exchange))
       const after = same?.last ?? first
       if (early.length < MOST_SHOWN) early.push({ exchange, after, isRepeated, isAware })

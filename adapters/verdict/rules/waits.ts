@@ -37,13 +37,10 @@ const FEWEST_MISSING = { repeated: 3, all: 3 }
 const FEWEST_ALONE = { repeated: 1, all: 2 }
 const MOST_PREPARED = 2
 
-/**
- * Requests before the end of a wait, and bans. The page says when they are certain.
- *
- * @param doubt makes a note of a ban that others may have caused
- */
-export const watchWaits: CreateWatch = (clients, doubt) => {
-  const bans = createBans()
+/** Requests before the end of a wait, and bans. The page says when they are certain. */
+export const watchWaits: CreateWatch = use => {
+  const { clients } = use
+  const bans = createBans(use)
   /** By the request that has to wait, or null for all: also waits after which clients still come back. */
   const waits = new Map<string | null, readonly Wait[]>()
   /** The last request on each connection. */
@@ -98,7 +95,7 @@ export const watchWaits: CreateWatch = (clients, doubt) => {
   function meetBan(ban: Violation, exchange: Seen): readonly Violation[] {
     const all = [...waits.values()].flat()
     for (const wait of all) wait.extend(resetOf(exchange) ?? exchange.at)
-    isToBlame = doubt(ban).isLikely !== true
+    isToBlame = ban.isLikely !== true
     if (!isToBlame) return []
     waits.clear()
     return all.filter(wait => wait.hasEnded(exchange.at)).flatMap(wait => judge(wait, true))

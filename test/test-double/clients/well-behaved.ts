@@ -244,7 +244,9 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       }
     }
   },
-  async 'is three workers that share a rate limiter, which waits once one of them is rejected'(api) {
+  async 'is three workers that share a rate limiter, which waits once one of them is rejected'(
+    api,
+  ) {
     const workers = times(3).map(() => api.connection())
     for (const at of times(200)) {
       const { status, retryAfter } = await (workers[at % 3] as Api['send'])()
