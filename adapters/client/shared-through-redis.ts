@@ -52,32 +52,29 @@ export interface Unit {
 
 export type SharedKey = ReturnType<typeof createSharedKey>
 
+/** Hands out the units of a key to the calls of this process. */
 export function createSharedKey(options: SharedKeyOptions) {
-  const { time, changed, onDegraded, onRecovered } = options
-  let state: 'new' | 'connecting' | 'ready' | 'away' | 'closed' = 'new'
-  let failure: Error | undefined
-  let reservoir: Reservoir | undefined
+  const { time, changed } = options
+  const connection = createConnection(options)
   let offered: Unit | undefined
   let units = 0
   let isWatching = false
-  let isAlone = false
-  let stopRetry: (() => void) | undefined
 
   return {
     /** Redis is out of reach, so the process continues alone. */
     get isAway() {
-      return isAlone
+      return connection.isAway
     },
     get failure() {
-      return failure
+      return connection.failure
     },
     /**
      * Returns a unit for the next request, if there is one already.
      * @param wanted most units to be requested or in use
      */
     take(wanted: number): Unit | undefined {
-      if (state === 'new') void connect()
-      while (reservoir && state === 'ready' && units < wanted) void request(reservoir)
+      const reservoir = connection.ready()
+      while (reservoir && units < wanted) void request(reservoir)
       const unit = offered
       offered = undefined
       if (!unit) void watch()
@@ -85,11 +82,78 @@ export function createSharedKey(options: SharedKeyOptions) {
     },
     /** Corrects the reservoir; the requests in flight are not counted in `remaining`. */
     admitted(rateLimit: RateLimit, endsAt: number): void {
-      reservoir?.correct(rateLimit, endsAt)
+      connection.reservoir?.correct(rateLimit, endsAt)
     },
     rejected(pause: Pause): void {
-      reservoir?.announce(pause)
+      connection.reservoir?.announce(pause)
     },
+    close: connection.close,
+  }
+
+  async function request(reservoir: Reservoir): Promise<void> {
+    units++
+    try {
+      await reservoir.use(offer)
+    } catch (error) {
+      connection.failed(error)
+      // The connection may need a moment to notice that it is broken.
+      await time.until(time.now() + CHECK)
+    }
+    units--
+    changed()
+  }
+
+  /** Resolves to true if a call used the unit. */
+  function offer(): Promise<boolean> {
+    return new Promise(resolve => {
+      const unit = { giveBack: () => resolve(true) }
+      offered = unit
+      changed()
+      if (offered !== unit) return
+      offered = undefined
+      resolve(false)
+    })
+  }
+
+  /** While calls wait, opens each window with one request of one process. */
+  async function watch(): Promise<void> {
+    if (isWatching) return
+    isWatching = true
+    while (units > 0) {
+      const reservoir = connection.ready()
+      if (!reservoir) break
+      await reservoir.probe().catch(connection.failed)
+      await time.until(time.now() + CHECK)
+    }
+    isWatching = false
+  }
+}
+
+/** Connects to the reservoir at first use, and again once Redis has lost it or refused to write. */
+function createConnection(options: SharedKeyOptions) {
+  const { time, changed, onDegraded, onRecovered } = options
+  let state: 'new' | 'connecting' | 'ready' | 'away' | 'closed' = 'new'
+  let failure: Error | undefined
+  let reservoir: Reservoir | undefined
+  let isAway = false
+  let stopRetry: (() => void) | undefined
+
+  return {
+    get isAway() {
+      return isAway
+    },
+    get failure() {
+      return failure
+    },
+    get reservoir() {
+      return reservoir
+    },
+    /** Returns the reservoir while Redis answers; the first call connects. */
+    ready(): Reservoir | undefined {
+      if (state === 'new') void connect()
+      return state === 'ready' ? reservoir : undefined
+    },
+    failed,
     close(): void {
       state = 'closed'
       stopRetry?.()
@@ -120,9 +184,9 @@ export function createSharedKey(options: SharedKeyOptions) {
     if (isClosed() || state === next) return
     if (next === 'new') reservoir?.close()
     state = next
-    if (next !== 'new' && isAlone !== (next === 'away')) {
-      isAlone = !isAlone
-      if (isAlone) onDegraded({ error })
+    if (next !== 'new' && isAway !== (next === 'away')) {
+      isAway = !isAway
+      if (isAway) onDegraded({ error })
       else onRecovered({})
     }
     changed()
@@ -132,7 +196,7 @@ export function createSharedKey(options: SharedKeyOptions) {
   function failed(error: unknown): void {
     const { name, message } = error as Error
     if (name !== 'ReplyError' || !reservoir || isClosed()) return
-    if (FORGOTTEN.test(message) && !isAlone) {
+    if (FORGOTTEN.test(message) && !isAway) {
       become('new')
       return
     }
@@ -140,41 +204,6 @@ export function createSharedKey(options: SharedKeyOptions) {
     reservoir = undefined
     become('away', error)
     stopRetry = time.at(time.now() + RETRY, () => void connect())
-  }
-
-  async function request(reservoir: Reservoir): Promise<void> {
-    units++
-    try {
-      await reservoir.use(offer)
-    } catch (error) {
-      failed(error)
-      // The connection may need a moment to notice that it is broken.
-      await time.until(time.now() + CHECK)
-    }
-    units--
-    changed()
-  }
-
-  /** Resolves to true if a call used the unit. */
-  function offer(): Promise<boolean> {
-    return new Promise(resolve => {
-      const unit = { giveBack: () => resolve(true) }
-      offered = unit
-      changed()
-      if (offered !== unit) return
-      offered = undefined
-      resolve(false)
-    })
-  }
-
-  /** While calls wait, opens each window with one request of one process. */
-  async function watch(): Promise<void> {
-    if (isWatching) return
-    isWatching = true
-    for (; reservoir && state === 'ready' && units > 0; await time.until(time.now() + CHECK)) {
-      await reservoir.probe().catch(failed)
-    }
-    isWatching = false
   }
 }
 

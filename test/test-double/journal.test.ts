@@ -211,7 +211,7 @@ test('journal - the request digest covers method, path, query and body', async (
     return double.requests().at(-1)?.requestDigest
   }
   const digest = await digestOf('pets')
-  assert.equal(digest, 'd3b4d4c5cb91f0a1', 'the same on every machine')
+  assert.equal(digest, 'pmyw18qsp92f', 'the same on every machine')
   assert.equal(await digestOf('pets', { headers: { 'user-agent': 'x' } }), digest)
   const digests = new Set<string | undefined>([digest])
   for (const path of ['pets/1', 'pets?limit=1', 'pets?limit=2']) digests.add(await digestOf(path))

@@ -90,7 +90,7 @@ const stepBase = z.object({
   at: instant,
   world: z.optional(z.string()),
   /** Hash of the previous digest, this step and the state after it. */
-  digest: z.string().check(z.regex(/^[0-9a-f]{16}$/, 'must be 16 hex digits')),
+  digest: z.string().check(z.regex(/^[0-9a-z]{12}$/, 'must be 12 letters and digits')),
 })
 
 const recordingFile = z.object({
