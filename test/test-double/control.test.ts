@@ -243,7 +243,7 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
   assert.deepEqual(await list(plain, plain.apiKeys.free), [])
   const [status, world] = await send('POST', 'worlds', {
     pets: [{ name: 'Ada', categoryId: 7 }],
-    keys: { 'my-key': { id: 'mine', plan: 'pro' } },
+    apiKeys: { 'my-key': { id: 'mine', plan: 'pro' } },
     time: '2029-06-01T00:00:00Z',
   })
   assert.deepEqual([status, world.apiKeys], [201, { mine: 'my-key' }])
@@ -261,8 +261,8 @@ test('worlds - start empty, or with the animals, keys and clock of the request',
     [{ pets: [null] }, /Animal 1: it must be a JSON object$/],
     [{ pets: {} }, /animals must be an array/],
     [{ pets: [{ id: 1, name: 'Ada', categoryId: 7 }] }, /Animal 1: leave out `id`/],
-    [{ keys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
-    [{ keys: ['secret-1'] }, /`keys` to be an object/],
+    [{ apiKeys: { 'secret-1': { id: 'a', plan: 'gold' } } }, /plan/],
+    [{ apiKeys: ['secret-1'] }, /`apiKeys` to be an object/],
     [{ time: 'noon' }, /Expected `time` to be an instant/],
     [{ time: '2030-02-31' }, /Expected `time` to be an instant/],
     [[], /Send a JSON object/],

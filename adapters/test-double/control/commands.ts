@@ -214,7 +214,7 @@ function clearFaults({ double, sent }: Call): void {
 
 function createWorld({ worlds, request, token, sent = {} }: Call) {
   if (!worlds) throw notFound('Worlds cannot be nested.')
-  const rules = { ...named('pets', 'time'), keys: optional(isSecretObject) }
+  const rules = { ...named('pets', 'time'), apiKeys: optional(isSecretObject) }
   const given = fields({ sent }, rules) as WorldOptions
   return worlds.create({ origin: `http://${request.headers['host']}`, token }, given)
 }

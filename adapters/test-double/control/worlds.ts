@@ -21,7 +21,7 @@ export interface WorldOptions {
   /** Replaces `pets`, for a replayed world. */
   readonly snapshot?: TestDoubleOptions['snapshot']
   /** Replaces `<id of the world>-<plan>` for each plan. */
-  readonly keys?: StoreOptions['apiKeys'] | undefined
+  readonly apiKeys?: StoreOptions['apiKeys'] | undefined
   readonly time?: Instant | undefined
 }
 
@@ -49,7 +49,7 @@ export function createWorlds(
     /** @throws ApiError 409 for too many worlds, OptionError */
     async create(
       { origin, token }: { readonly origin: string; readonly token: string },
-      { pets, snapshot, keys, time }: WorldOptions = {},
+      { pets, snapshot, apiKeys: given, time }: WorldOptions = {},
     ): Promise<World> {
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
@@ -58,7 +58,7 @@ export function createWorlds(
       }
       const id = `w${created + 1}`
       const path = `/worlds/${id}`
-      const apiKeys = keys ?? keysOf(id)
+      const apiKeys = given ?? keysOf(id)
       const baseUrl = `http://adoption-store.test${path}${BASE_PATH}`
       const worldOptions = {
         ...options,

@@ -138,7 +138,8 @@ export async function takeSteps(
   async function take(step: Step): Promise<void> {
     if (step.do === 'world') {
       const { snapshot, keys, at } = step
-      await worlds.create({ origin: '', token: '' }, { snapshot, keys: keysOf(keys), time: at })
+      const apiKeys = keysOf(keys)
+      await worlds.create({ origin: '', token: '' }, { snapshot, apiKeys, time: at })
       return
     }
     const target = step.world === undefined ? double : worlds.open.get(step.world)?.double
