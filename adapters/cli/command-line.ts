@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { nearestFirst } from '../../src/lib/did-you-mean.js'
+import { nearest } from '../../src/lib/did-you-mean.js'
 import { COMMANDS, type Command, type CommandName } from './commands.js'
 import { flagOf, GENERAL, type Option, type Options, readOption } from './options.js'
 import { UsageError, withoutSecrets } from './usage-error.js'
@@ -74,9 +74,10 @@ export function readCommand(word: string): CommandName {
   // People type this for `serve`.
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
-  const [nearest] = nearestFirst(word, [...Object.keys(COMMANDS), 'start'])
-  const shown = withoutSecrets(word)
-  throw new UsageError(`Unknown command '${shown}'; did you mean ${nearest}? See --help`)
+  const isOption = Object.hasOwn(optionsOf('exec'), word)
+  const ofExec = isOption ? word : word === 'judge' ? 'through' : undefined
+  const meant = ofExec ? `exec --${ofExec}` : nearest(word, [...Object.keys(COMMANDS), 'start'])
+  throw new UsageError(`Unknown command '${withoutSecrets(word)}'${suggestion(meant)}`)
 }
 
 function isCommand(word: string): boolean {
@@ -94,7 +95,7 @@ function parseWords(words: readonly string[], command: CommandName) {
   const operands: string[] = []
   const left = [...words]
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
-    const [, flag, attached] = /^(-[a-z]|--[^=]+)(?:=(.*))?$/s.exec(word) ?? []
+    const [, flag, attached] = /^(-[a-z]|--[^=]+)(?:=(.*))?$/is.exec(word) ?? []
     if (flag === undefined) {
       operands.push(word)
       continue
@@ -133,8 +134,11 @@ function unknownOption(flag: string, options: readonly [name: string, option: Op
   )
   if (takers.length > 0) return new UsageError(`${flag} works with ${takers.join(' and ')} only`)
   const known = options.map(([name]) => flagOf(name))
-  const [nearest] = nearestFirst(flag, known)
-  return new UsageError(`Unknown option ${flag}; did you mean ${nearest}? See --help`)
+  return new UsageError(`Unknown option ${flag}${suggestion(nearest(flag, known))}`)
+}
+
+function suggestion(meant: string | undefined): string {
+  return meant === undefined ? '; see --help' : `; did you mean ${meant}? See --help`
 }
 
 /** @throws UsageError */

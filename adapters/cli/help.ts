@@ -20,7 +20,7 @@ export function helpText(name?: CommandName): string {
 }
 
 const VARIABLES =
-  'Options that are not given come from the environment: ADOPTION_STORE_KEYS for --keys, ADOPTION_STORE_PAGINATION=1 for --pagination. PORT and HOST work as well.'
+  'An option may also come from the environment: ADOPTION_STORE_KEYS for --keys, ADOPTION_STORE_PAGINATION=1 for --pagination. PORT and HOST work as well.'
 
 function listOfCommands(): string {
   const rows = Object.entries<Command>(COMMANDS).map(([name, { does }]) => row(name, does))

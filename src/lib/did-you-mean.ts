@@ -3,8 +3,23 @@ export function nearestFirst(typed: string, names: readonly string[]): readonly 
   return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
 }
 
+/** The name that was probably meant: a third of its letters may differ, or their order. Undefined if none is close. */
+export function nearest(typed: string, names: readonly string[]): string | undefined {
+  const lower = typed.toLowerCase()
+  const [closest = ''] = nearestFirst(lower, names)
+  const isClose =
+    distance(lower, closest.toLowerCase()) <= Math.max(1, closest.length / 3) ||
+    lettersOf(typed) === lettersOf(closest)
+  return isClose ? closest : undefined
+}
+
+/** Equal for words whose letters were swapped. */
+function lettersOf(text: string): string {
+  return [...text.toLowerCase()].sort().join('')
+}
+
 /** Levenshtein distance: letters to insert, remove or replace. */
-export function distance(from: string, to: string): number {
+function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)
   for (const letter of from) {
     let diagonal = Number.POSITIVE_INFINITY

@@ -68,6 +68,7 @@ function int64Rule(input: unknown): string {
     return `must be a bigint beyond ${Number.MAX_SAFE_INTEGER}, such as ${BigInt(input)}n`
   }
   const rule = `must be an integer from ${INT64_RANGE.minimum} to ${INT64_RANGE.maximum}`
+  if (typeof input === 'string') return `${rule}, got a string`
   if (typeof input !== 'bigint') return rule
   return `${rule}, got ${input}${looksRounded(input) ? ', which looks rounded' : ''}`
 }

@@ -146,7 +146,9 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
     return signal === null ? (code ?? 1) : 128 + constants.signals[signal]
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new UsageError(`exec cannot run ${command}: ${code}; is it installed and on the PATH?`)
+    throw new UsageError(
+      `exec cannot run ${command}: ${code}; is it installed and on the PATH? A line of a shell needs one: exec -- sh -c '…'`,
+    )
   }
 }
 

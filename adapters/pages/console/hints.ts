@@ -1,4 +1,4 @@
-import { distance, nearestFirst } from '../../../src/lib/did-you-mean.js'
+import { nearest } from '../../../src/lib/did-you-mean.js'
 import { BASE_PATH } from '../../../src/pets/specification.js'
 import { unknownNames } from '../../verdict/log/exchange.js'
 import type { Redact } from '../../verdict/log/redact.js'
@@ -10,6 +10,8 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
   const { path, query, body } = request
   const hints = shadowed ? [`Without shadow mode: 429 \`${shadowed}\`.`] : []
   if (operation === undefined) return [...hints, ...(response.status === 404 ? pathHint(path) : [])]
+  const [, noId] = NO_ID.exec(path) ?? []
+  if (noId !== undefined) return [...hints, `The client made \`${noId}\` of a value that is no id.`]
   const isLong = (body?.length ?? 0) > LONGEST_BODY
   const parameters = operation === 'listPets' ? PARAMETERS : []
   const names = unknownNames(operation, isLong ? { ...request, body: '' } : request, parameters)
@@ -18,7 +20,7 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
     ...[...new Set(names)].slice(0, MOST_NAMES).map(name => {
       const isParameter = new URLSearchParams(query).has(name)
       const subject = isParameter ? `a parameter of ${operation}` : 'a field of an animal'
-      const meant = nearest(name, isParameter ? parameters : FIELDS)
+      const meant = meantBy(name, isParameter ? parameters : FIELDS)
       const rest = meant ? `; did you mean \`${meant}\`?` : ', and is ignored.'
       return `\`${redact(name.slice(0, LONGEST_NAME))}\` is not ${subject}${rest}`
     }),
@@ -28,7 +30,7 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
   function pathHint(path: string): readonly string[] {
     const [, base = BASE_PATH, rest = ''] = /^(.*?\/v\d+)?\/(.+)$/.exec(path) ?? []
     const [first = '', ...others] = rest.split('/').filter(part => part !== '')
-    if (nearest(first, ['pets']) === undefined) return []
+    if (meantBy(first, ['pets']) === undefined) return []
     return [`Did you mean \`${redact([base, 'pets', ...others].join('/'))}\`?`]
   }
 }
@@ -42,17 +44,9 @@ const FIELDS = ['name', 'categoryId', 'status']
 const PARAMETERS = ['limit', 'status', 'after']
 
 /** Undefined if no name is close. */
-function nearest(typed: string, names: readonly string[]): string | undefined {
-  if (typed.length > LONGEST_NAME) return undefined
-  const lower = typed.toLowerCase()
-  const [closest = ''] = nearestFirst(lower, names)
-  const isClose =
-    distance(lower, closest.toLowerCase()) <= Math.max(1, closest.length / 3) ||
-    lettersOf(typed) === lettersOf(closest)
-  return isClose ? closest : undefined
+function meantBy(typed: string, names: readonly string[]): string | undefined {
+  return typed.length > LONGEST_NAME ? undefined : nearest(typed, names)
 }
 
-/** Equal for words whose letters were swapped. */
-function lettersOf(text: string): string {
-  return [...text.toLowerCase()].sort().join('')
-}
+/** Prints of a variable that holds no id. */
+const NO_ID = /\/(undefined|null|NaN|(?:\[|%5B)object(?: |%20)Object(?:\]|%5D))$/

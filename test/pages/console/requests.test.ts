@@ -39,6 +39,13 @@ test('console requests - a likely mistake is pointed out, with what was meant', 
     ['GET', '/pets/7', 'Did you mean `/v1/pets/7`?'],
     ['GET', '/v1/owners', undefined],
     ['GET', '/v1/pets/77', undefined],
+    ['GET', '/v1/pets/undefined', 'The client made `undefined` of a value that is no id.'],
+    [
+      'GET',
+      '/v1/pets/%5Bobject%20Object%5D',
+      'The client made `%5Bobject%20Object%5D` of a value that is no id.',
+    ],
+    ['GET', '/v1/pets/', 'Did you mean `/v1/pets`?'],
   ] as const
   for (const [method, target, hint, body] of cases) {
     const { send, entries } = createConsole()

@@ -32,7 +32,7 @@ export const createChecks: Checks = {
       [{ name: 'Rex' }, '`categoryId` is required'],
       [{}, '`name` is required; `categoryId` is required'],
       [{ name: 1, categoryId: 1 }, '`name` must be a string'],
-      [{ name: 'Rex', categoryId: '1' }, `\`categoryId\` ${int64}`],
+      [{ name: 'Rex', categoryId: '1' }, `\`categoryId\` ${int64}, got a string`],
       [{ ...REX, status: 'lost' }, status],
       [{ ...REX, status: null }, status],
       [[], 'The body must be a JSON object'],

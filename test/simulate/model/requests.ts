@@ -138,7 +138,10 @@ function problemsOf(body: string): readonly string[] {
     status: pet.status === undefined || STATUSES.includes(pet.status),
   }
   const wrong = Object.keys(isRight).filter(name => !isRight[name])
-  return wrong.map(name => `\`${name}\` ${pet[name] === undefined ? 'is required' : FIELDS[name]}`)
+  return wrong.map(name => {
+    const got = name === 'categoryId' && typeof pet[name] === 'string' ? ', got a string' : ''
+    return `\`${name}\` ${pet[name] === undefined ? 'is required' : FIELDS[name] + got}`
+  })
 }
 
 const FIELDS: Readonly<Record<string, string>> = {
