@@ -257,6 +257,9 @@ export const VERDICT = {
 }
 
 export const RUN = {
+  skipWaits: toggle('skip the waits of clients in Node and Python, on a virtual clock', {
+    excludes: ['time'],
+  }),
   record: option(text, 'file.json', 'record the run, for replay and diff'),
   har: option(text, 'file.har', 'write the exchanges as an HTTP archive'),
   schedule: option(text, 'schedule', "run the command with these faults: 'createPet#1=reset'"),

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 
 /** Set by the bundle, which then need not look for the file. */
 declare const BUNDLED_VERSION: string | undefined
@@ -13,6 +14,12 @@ export function version(): string {
 export function neededNode(): string {
   const engine = typeof BUNDLED_ENGINE === 'undefined' ? manifest().engines.node : BUNDLED_ENGINE
   return engine.slice('>='.length)
+}
+
+/** Resolves a file that the package ships as it is in the sources. */
+export function packagePath(path: string): string {
+  const require = createRequire(import.meta.url)
+  return join(dirname(require.resolve('animal-adoption-store/package.json')), path)
 }
 
 function manifest(): { readonly version: string; readonly engines: { readonly node: string } } {

@@ -11,6 +11,7 @@ import {
 } from '../../src/lib/check-options.js'
 import type { Pets } from '../../src/pets/operations.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
+import type { Clock } from '../../src/ports.js'
 import type { ApiKey } from '../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api-request.js'
 import type { ListenOptions } from '../http/listen.js'
@@ -154,12 +155,14 @@ export interface JudgedDouble extends TestDouble {
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
  * @param watch sees every request
+ * @param source the time that its clock follows while it runs
  */
 export function createDouble(
   options: TestDoubleOptions,
   around: (double: JudgedDouble) => ServedHandler = double => double,
   above?: Above & Partial<Pick<JudgedDouble, 'events'>>,
   watch?: Watch,
+  source: Clock = Date.now,
 ): JudgedDouble {
   const { state: given, begin, baseUrl, allow, clients, callSites } = readDoubleOptions(options)
   const { store, apiKeys, journal } = given
@@ -168,10 +171,14 @@ export function createDouble(
   const onWait = () => {
     for (const notice of events.activity) notice()
   }
-  const clock = new ControlledClock(begin.time, {
-    onWait,
-    onChange: () => state().tell({ do: 'clock' }),
-  })
+  const clock = new ControlledClock(
+    begin.time,
+    {
+      onWait,
+      onChange: () => state().tell({ do: 'clock' }),
+    },
+    source,
+  )
   let realTime: ControlledClock | undefined
   const real = () => (realTime ??= new ControlledClock({ frozen: false }, { onWait }))
   const endDelays = () => {

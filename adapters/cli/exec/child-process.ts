@@ -10,6 +10,8 @@ import { UsageError } from '../usage-error.js'
 export interface Capture {
   /** Time limit, in ms. */
   readonly timeoutMs: number
+  /** Also ends the time limit. */
+  readonly late?: AbortSignal | undefined
   readonly signal: AbortSignal
 }
 
@@ -106,7 +108,7 @@ export function onSignals(
 async function captured(
   child: ChildProcess,
   ended: Promise<number>,
-  { timeoutMs, signal }: Capture,
+  { timeoutMs, late: early, signal }: Capture,
 ): Promise<ChildRun> {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -115,7 +117,7 @@ async function captured(
     })
   }
   const closed = once(child, 'close').catch(() => {})
-  const late = AbortSignal.timeout(timeoutMs)
+  const late = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(early ? [early] : [])])
   const stop = AbortSignal.any([late, signal])
   const abort = () => kill(child)
   stop.addEventListener('abort', abort)

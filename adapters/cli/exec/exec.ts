@@ -33,6 +33,7 @@ import { readAs, UsageError, withoutSecrets } from '../usage-error.js'
 import { type Capture, type ChildRun, runChild } from './child-process.js'
 import { repeatText } from './repeat-command.js'
 import { type VerdictFile, withCommands } from './report-file.js'
+import { createVirtualTime, skipWaits } from './skip-waits.js'
 
 export interface Result {
   readonly report: Report
@@ -62,6 +63,7 @@ export async function exec(
     const withoutEffect = faultsWithoutEffect(run.seen)
     say(resultText(report, untested))
     if (isClean) say(await untriedText(double, schedule))
+    say(run.skips)
     say(lateText(run))
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     for (const line of withoutEffect) say(`--schedule: ${line}\n`)
@@ -151,6 +153,8 @@ export interface StoreRun extends ChildRun, Result {
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
   /** Only with `--har`. */
   readonly exchanges: readonly HarSource[]
+  /** The time that was skipped, in a sentence; empty without `--skip-waits`. */
+  readonly skips: string
 }
 
 /** Runs the command next to its own store and server, which are closed after `use`. */
@@ -163,9 +167,15 @@ export function runWithStore<T>(
   return withStops(async stops => {
     const seen = watchRequests(schedule, Number.POSITIVE_INFINITY)
     const token = controlToken()
-    const { handler, double } = await openControlled(settings, apiKeys, initial, token, seen.watch)
+    const time = settings.skipWaits ? createVirtualTime() : undefined
+    const { handler, double, doubles } = await openControlled(
+      ...[settings, apiKeys, initial, token, seen.watch, time?.now],
+    )
     const server = await listen(withDocsOnDemand(handler, describedBy(settings)), { port: 0 })
     stops.push(server.close, () => double.close())
+    const skipping =
+      time && (await skipWaits({ time, port: server.port, doubles, longest: capture?.timeoutMs }))
+    if (skipping) stops.push(skipping.close)
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []
     const calls = new Set<number>()
@@ -180,9 +190,14 @@ export function runWithStore<T>(
       ...environmentFor(server.url),
       ADOPTION_STORE_API_KEY: apiKey,
       ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
+      ...skipping?.variables,
     }
     const quiet = capture ? () => {} : announce(server.url, () => calls.size)
-    const ended = await runChild(words, variables, capture).finally(quiet)
+    const ended = await runChild(
+      words,
+      variables,
+      capture && { ...capture, late: skipping?.isTooLong },
+    ).finally(quiet)
     const found = double.report({ since: 'start' })
     const report = settings.requireFaults ? withRequired(found) : found
     const untested =
@@ -191,7 +206,11 @@ export function runWithStore<T>(
     if (!capture) await whileOthersSend(settings, server.url)
     const late = calls.size - before
     const isRefused = refused > 0 && untested !== undefined
-    return use({ ...ended, double, report, untested, isRefused, seen, late, recording, exchanges })
+    const skips = skipping?.text() ?? ''
+    return use({
+      ...ended,
+      ...{ double, report, untested, isRefused, seen, late, recording, exchanges, skips },
+    })
   })
 }
 
@@ -199,7 +218,12 @@ export function runWithStore<T>(
 export function environmentFor(baseUrl: string): NodeJS.ProcessEnv {
   const { NO_PROXY, no_proxy = NO_PROXY } = process.env
   const direct = [no_proxy, new URL(baseUrl).hostname].filter(Boolean).join()
-  return { ...process.env, ADOPTION_STORE_BASE_URL: baseUrl, NO_PROXY: direct, no_proxy: direct }
+  return {
+    ...process.env,
+    ...{ ADOPTION_STORE_BASE_URL: baseUrl, NO_PROXY: direct, no_proxy: direct },
+    // That of an exec around this one.
+    ADOPTION_STORE_VIRTUAL_TIME: undefined,
+  }
 }
 
 /** In ms: how long to look for a process that goes on sending, and where `--strict` knows of one. */

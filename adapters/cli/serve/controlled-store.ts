@@ -1,3 +1,4 @@
+import type { Clock } from '../../../src/ports.js'
 import type { ConsoleWorld } from '../../pages/console/index.js'
 import type { Watch } from '../../test-double/answer-requests.js'
 import type { OpenWorld } from '../../test-double/control/worlds.js'
@@ -17,12 +18,15 @@ type ControlledSettings = StoreSettings & Partial<Pick<VerdictSettings, 'allow' 
 
 interface ControlledEnvironment extends Environment {
   readonly double: JudgedDouble
+  /** The double and those of its worlds. */
+  doubles(): readonly JudgedDouble[]
 }
 
 /**
  * Opens a store in memory with its own clock: frozen by `--time`, otherwise running.
  * @param token opens the control tree
  * @param watch receives every request outside worlds
+ * @param realTime what a running clock follows instead of the real time
  */
 export async function openControlled(
   settings: ControlledSettings,
@@ -30,6 +34,7 @@ export async function openControlled(
   { snapshot, source }: Initial,
   token: string,
   watch?: Watch,
+  realTime?: Clock,
 ): Promise<ControlledEnvironment> {
   const { delay, time = 'running', allow = [], clients, rateLimiting, seed } = settings
   const isLimited = rateLimiting !== false
@@ -40,7 +45,10 @@ export async function openControlled(
     clients,
     apiKeys,
     control: token,
-    faults: delay === 0 ? [] : [{ kind: 'delay', duration: delay, real: true, times: 'always' }],
+    faults:
+      delay === 0
+        ? []
+        : [{ kind: 'delay', duration: delay, real: realTime === undefined, times: 'always' }],
   }
   const inWorlds = { ...options, snapshot: seed === undefined ? NO_ANIMALS : snapshot }
   let worlds: ReadonlyMap<string, OpenWorld> = new Map()
@@ -49,9 +57,10 @@ export async function openControlled(
     worlds = handler.worlds.open
     return handler
   }
-  const double = createDouble({ ...options, snapshot }, around, undefined, watch)
+  const double = createDouble({ ...options, snapshot }, around, undefined, watch, realTime)
   return {
     double,
+    doubles: () => [double, ...[...worlds.values()].map(world => world.double)],
     handler: double.handler,
     clock: () => double.clock(),
     console: {

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { withPages } from '../../http/extra-pages.js'
 import type { DocsOptions } from '../../pages/openapi/docs.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import type { DescribedSettings } from '../options.js'
+import { packagePath } from '../version.js'
 
 /** Adds `/openapi.json`, `/docs` and `/llms.txt`, loaded on first request. */
 export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): ApiHandler {
@@ -34,8 +33,7 @@ export function describedBy({ keys, pagination, rateLimiting, idempotency }: Des
 
 /** The page for coding agents; its front matter says when to read it. */
 export function skill(): Promise<string> {
-  const manifest = createRequire(import.meta.url).resolve('animal-adoption-store/package.json')
-  return readFile(join(dirname(manifest), 'adapters/cli/SKILL.md'), 'utf8')
+  return readFile(packagePath('adapters/cli/SKILL.md'), 'utf8')
 }
 
 /** Formats the page as https://llmstxt.org describes: a title, a summary, and the rest. */

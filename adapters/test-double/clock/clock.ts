@@ -77,6 +77,8 @@ export class ControlledClock extends CallableClock {
   readonly #waits = createWaits(() => this.#timer.ref(this.#waits.hasRef()))
   readonly #timer = createProcessTimer(() => this.#endWaits())
   readonly #listener: ClockListener
+  /** The time that it follows while it runs. */
+  readonly source: Clock
   #frozenAt: number | undefined
   #from = { own: 0, real: 0 }
   #scale = 1
@@ -84,9 +86,10 @@ export class ControlledClock extends CallableClock {
   #instant: number | undefined
   #restores = 0
 
-  constructor(state: ClockState, listener: ClockListener = {}) {
+  constructor(state: ClockState, listener: ClockListener = {}, source: Clock = Date.now) {
     super()
     this.#listener = listener
+    this.source = source
     this.#begin(state)
   }
 
@@ -177,7 +180,7 @@ export class ControlledClock extends CallableClock {
   /** Ms since the Unix epoch. */
   read(): number {
     const { own, real } = this.#from
-    return this.#frozenAt ?? Math.floor(own + (Date.now() - real) * this.#scale)
+    return this.#frozenAt ?? Math.floor(own + (this.source() - real) * this.#scale)
   }
 
   /** Stays the same until the next microtask, so that all changes of a request have one instant. */
@@ -211,6 +214,17 @@ export class ControlledClock extends CallableClock {
   /** Returns the end of the next wait, if there is one. */
   next(): number | undefined {
     return this.#waits.next()
+  }
+
+  /** Ms of its source until its next wait ends; Infinity for none, and while it is frozen. */
+  untilNext(): number {
+    const next = this.frozen ? undefined : this.next()
+    return next === undefined ? Number.POSITIVE_INFINITY : (next - this.read()) / this.#scale
+  }
+
+  /** Ends the waits that are over since its source has jumped. */
+  catchUp(): void {
+    if (!this.frozen) this.#endWaits()
   }
 
   reach(instant: number): void {
@@ -251,7 +265,7 @@ export class ControlledClock extends CallableClock {
 
   #begin({ frozen, now, scale = 1, auto = false }: ClockState): void {
     this.#frozenAt = frozen ? (now ?? 0) : undefined
-    this.#from = { own: now ?? Date.now(), real: Date.now() }
+    this.#from = { own: now ?? this.source(), real: this.source() }
     this.#scale = scale
     this.#auto = auto
     this.#instant = undefined
@@ -277,7 +291,7 @@ export class ControlledClock extends CallableClock {
   }
 
   #runFrom(own: number): void {
-    this.#from = { own, real: Date.now() }
+    this.#from = { own, real: this.source() }
     this.#endWaits()
   }
 

@@ -40,7 +40,7 @@ const MOST = 1_000
  */
 export function createWorlds(
   options: TestDoubleOptions,
-  { verdict, events }: Pick<JudgedDouble, 'verdict' | 'events'>,
+  { verdict, events, clock }: Pick<JudgedDouble, 'verdict' | 'events' | 'clock'>,
 ) {
   const worlds = new Map<string, OpenWorld>()
   let created = 0
@@ -67,7 +67,13 @@ export function createWorlds(
         ...((pets ?? snapshot) && { pets, snapshot }),
         ...(time !== undefined && { time }),
       }
-      const double = createDouble(worldOptions, undefined, { verdict, events, world: id })
+      const double = createDouble(
+        worldOptions,
+        undefined,
+        { verdict, events, world: id },
+        undefined,
+        clock.source,
+      )
       worlds.set(id, { double, apiKeys })
       const begin = double.state().observe()
       double.tell({ do: 'world', snapshot: { pets: begin.pets, nextId: begin.nextId }, time })
