@@ -13,6 +13,7 @@ import {
 } from '../../src/lib/check-options.js'
 import { type Duration, durationOf, isTimeout } from '../../src/lib/time.js'
 import type { ApiHandler } from '../../src/protocol/api-request.js'
+import { clearTimeout, setImmediate, setTimeout } from '../platform.js'
 import { createServe } from './node-handler.js'
 import { addressKey, parserRefusal } from './node-request.js'
 import { createHttpConnection, createLater, type HttpConnection } from './sockets.js'

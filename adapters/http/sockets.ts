@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ApiError } from '../../src/api-error.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api-request.js'
+import { clearTimeout, setImmediate, setTimeout } from '../platform.js'
 
 /** Behaviour that a socket of our own server adds to Node's. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { RedisOptions } from 'ioredis'
+import { setImmediate } from '../platform.js'
 import { NOT_INSTALLED, RedisError } from './failures.js'
 
 /** A client of ioredis: `Redis` for one server, or `Cluster`. */
@@ -41,7 +42,7 @@ export async function connect(access: Access): Promise<RedisConnection> {
       server.once('error', reject)
       // ioredis emits the failure of SELECT, which comes before this reply.
       server.once('ready', () => server.time().then(() => resolve(), reject))
-      server.connect().catch(error => setImmediate(reject, error))
+      server.connect().catch(error => setImmediate(() => reject(error)))
     }),
     client: {
       call: (...command) =>

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../src/lib/async.js'
+import { setImmediate, setTimeout } from '../platform.js'
 import type { ControlledClock } from './clock/clock.js'
 import type { EventLog } from './events.js'
 
@@ -7,9 +8,6 @@ export interface PassingTime {
   readonly events: Pick<EventLog, 'activity'>
   isBusy(): boolean
 }
-
-// The code under test may run on fake timers.
-const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
 
 /**
  * Runs the work while time passes by itself: whenever nothing else can happen, the clock advances

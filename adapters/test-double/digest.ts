@@ -1,6 +1,7 @@
 import { toJson } from '../../src/lib/json.js'
 import { isPast, startOfDay } from '../../src/limits/memory-rate-limits.js'
 import type { RateLimitSnapshot } from '../../src/ports.js'
+import { TextEncoder } from '../platform.js'
 import type { Exchange } from '../verdict/log/exchange.js'
 import type { JournalState } from '../verdict/log/recorder.js'
 

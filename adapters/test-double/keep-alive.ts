@@ -1,7 +1,5 @@
 import { LONGEST_TIMER } from '../../src/lib/check-options.js'
-
-// The code under test may run on fake timers.
-const { setInterval } = globalThis
+import { setInterval } from '../platform.js'
 
 let pending = 0
 let timer: Partial<NodeJS.Timeout> | undefined

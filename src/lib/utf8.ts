@@ -4,7 +4,16 @@ declare class TextDecoder {
   decode(bytes: Uint8Array): string
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true })
+/** The DOM of jsdom has no coders. */
+const strict =
+  typeof TextDecoder === 'undefined'
+    ? { decode: percentDecoded }
+    : new TextDecoder('utf-8', { fatal: true })
+
+function percentDecoded(bytes: Uint8Array): string {
+  const hex = Array.from(bytes, byte => `%${byte.toString(16).padStart(2, '0')}`)
+  return decodeURIComponent(hex.join('')).replace(/^\ufeff/, '')
+}
 
 /**
  * Decodes strict UTF-8 and skips a leading byte order mark (RFC 8259 §8.1).

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../../src/api-error.js'
 import type { ApiResponse } from '../../../src/protocol/api-request.js'
+import { clearInterval, setInterval } from '../../platform.js'
 import type { Activity, Second, WatchedWorld } from './activity.js'
 import { type Listed, listedOf } from './exchange-detail.js'
 import { stateOf, type WorldState } from './world-state.js'

@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { callerGone } from '../../../src/api-error.js'
 import type { IsGone } from '../../../src/ports.js'
+import { setImmediate } from '../../platform.js'
 
 /** Groups items: while one batch is in progress, new items form the next one. */
 export interface Batches<Item, Answer> {

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../platform.js'
 import { createTurns, type Turns } from '../auto-advance.js'
 import type { JudgedDouble } from '../double.js'
 
@@ -5,9 +6,6 @@ import type { JudgedDouble } from '../double.js'
 export class EndlessError extends Error {
   override readonly name = 'EndlessError'
 }
-
-// The code under test may run on fake timers.
-const { setTimeout, setImmediate = (call: () => void) => setTimeout(call) } = globalThis
 
 /** Turns of the event loop that a response takes in this process, with some to spare. */
 const QUICK_TURNS = 4
