@@ -13,6 +13,7 @@ import {
   bodyAlreadyRead,
   bodyEnded,
   collectBody,
+  fieldsOf,
   hostRefusal,
   splitTarget,
 } from './target-and-body.js'
@@ -56,10 +57,7 @@ export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOption
   return async (input: string | URL | Request, info?: unknown): Promise<Response> => {
     const isAddress = typeof input === 'string' || input instanceof URL
     const request = isAddress ? new Request(input, info as RequestInit) : input
-    const headers: Record<string, string> = {}
-    request.headers.forEach((value, name) => {
-      headers[name] = value
-    })
+    const headers = fieldsOf(request.headers)
     const caller = callerOf(request, info)
     const answer = await handler.handle({
       method: request.method,
@@ -149,7 +147,9 @@ function bodyOf(
   if (Number(length) > maxBodyBytes) return new Uint8Array()
   // No server passes on more than was declared. `request.body` is avoided, as some runtimes copy it
   // into a stream.
-  if (Number(length) <= SMALL) return () => readAtOnce(request, signal())
+  // Firefox has no `request.body`.
+  if (Number(length) <= SMALL || request.body === undefined)
+    return () => readAtOnce(request, signal())
   return request.body ? () => readInPieces(request, maxBodyBytes, signal()) : undefined
 }
 

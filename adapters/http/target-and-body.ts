@@ -9,6 +9,15 @@ export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' |
   return { path: local.slice(0, queryAt), query: local.slice(queryAt + 1), hasQuery: true }
 }
 
+/** By name in lower case, which the `Headers` of happy-dom do not change. */
+export function fieldsOf(headers: Headers): Record<string, string> {
+  const fields: Record<string, string> = {}
+  headers.forEach((value, name) => {
+    fields[name.toLowerCase()] = value
+  })
+  return fields
+}
+
 /** Clients of a proxy send the whole URL, of which only the path matters here (RFC 9112 §3.2.2). */
 function withoutAuthority(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/#.*/s, '')

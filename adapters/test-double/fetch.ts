@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../src/lib/async.js'
 import type { ApiResponse } from '../../src/protocol/api-request.js'
 import { toResponse } from '../http/fetch.js'
-import { splitTarget } from '../http/target-and-body.js'
+import { fieldsOf, splitTarget } from '../http/target-and-body.js'
 import { captureStack } from '../verdict/call-site.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import type { ReadRequest } from '../verdict/log/read-request.js'
@@ -141,7 +141,7 @@ function headersOf(given: RequestInit['headers'], type?: string): Outgoing['head
   if (plain && (type === undefined || plain['content-type'] !== undefined)) return plain
   const headers = new Headers(given)
   if (type !== undefined && !headers.has('content-type')) headers.set('content-type', type)
-  return Object.fromEntries(headers)
+  return fieldsOf(headers)
 }
 
 /**
@@ -172,7 +172,7 @@ function requestOf(input: FetchInput, init: RequestInit | undefined, baseUrl: st
   // Some browsers lack `request.body`.
   const hasNone = method === 'GET' || method === 'HEAD'
   const body = async () => new Uint8Array(await request.arrayBuffer())
-  return { method, url, headers: Object.fromEntries(headers), body: hasNone ? undefined : body }
+  return { method, url, headers: fieldsOf(headers), body: hasNone ? undefined : body }
 }
 
 function platformRequest(

@@ -92,7 +92,8 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     const given = sends === undefined ? init : { ...init, body: sends }
     const response = await (fetch ?? globalThis.fetch)(address, given)
     const { status, headers } = response
-    const content = await readBody(response.body as AsyncIterable<Uint8Array> | null, sent)
+    const { body: stream = [new TextEncoder().encode(await response.text())] } = response
+    const content = await readBody(stream as AsyncIterable<Uint8Array> | null, sent)
     return { sent, method, target, status, headers, body: content }
   }
 

@@ -1,5 +1,5 @@
 import { settingsOf } from '../../../src/lib/check-options.js'
-import { splitTarget } from '../../http/target-and-body.js'
+import { fieldsOf, splitTarget } from '../../http/target-and-body.js'
 import { verdictError } from '../annotations.js'
 import { ASSERT_OPTIONS, type AssertPoliteOptions } from '../assert-options.js'
 import { captureStack } from '../call-site.js'
@@ -78,7 +78,7 @@ function watch(
     if (!observed) return fetch(input, init)
     try {
       const response = await fetch(...(await outgoing.observe(observed.sent)))
-      observed.answered(response.status, Object.fromEntries(response.headers))
+      observed.answered(response.status, fieldsOf(response.headers))
       return observeBody(response, observed, { method, signal })
     } catch (error) {
       observed.lost(signal?.aborted ? 'hang' : 'reset')

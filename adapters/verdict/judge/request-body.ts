@@ -1,4 +1,4 @@
-import { collectBody } from '../../http/target-and-body.js'
+import { collectBody, fieldsOf } from '../../http/target-and-body.js'
 
 type FetchArguments = Parameters<typeof globalThis.fetch>
 
@@ -15,7 +15,7 @@ export function readOutgoing(...given: FetchArguments) {
     return {
       url: new URL(request?.url ?? `${input}`, PAGE.location?.href),
       method: NORMALIZED.test(method) ? method.toUpperCase() : method,
-      headers: Object.fromEntries(new Headers(init?.headers ?? request?.headers)),
+      headers: fieldsOf(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
       /**
        * Passes on the body, or its first MiB.
@@ -47,7 +47,8 @@ async function observeRequest(
   const [input, init] = given
   const body = init?.body
   if (body === undefined || body === null) {
-    if (body === undefined && request?.body) void readCopy(request, sent)
+    // Firefox has no `body` of a request, and node-fetch one that is no web stream.
+    if (body === undefined && request && request.body !== null) void readCopy(request, sent)
     return given
   }
   if (Symbol.asyncIterator in Object(body)) {
@@ -70,7 +71,9 @@ async function readCopy(request: Request, sent: (body: Uint8Array) => void): Pro
   const body = collectBody(MOST_BYTES)
   try {
     // A used body cannot be copied, and `fetch` refuses it.
-    const reader = request.clone().body?.getReader()
+    const copy = request.clone()
+    const reader = copy.body?.getReader?.()
+    if (!reader) body.add(new Uint8Array(await copy.arrayBuffer()).subarray(0, MOST_BYTES))
     for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
       if (body.add(part.value)) void reader?.cancel().catch(() => {})
     }

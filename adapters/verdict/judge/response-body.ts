@@ -1,4 +1,5 @@
-import { collectBody } from '../../http/target-and-body.js'
+import { collectBody, fieldsOf } from '../../http/target-and-body.js'
+import { TextDecoder, TextEncoder } from '../../platform.js'
 import { isJson, type Observed } from './observer.js'
 
 /** An Error body is far shorter. */
@@ -16,8 +17,10 @@ export function observeBody(
   { method, signal }: { readonly method: string; readonly signal: AbortSignal | undefined },
 ): Response {
   const { body, status, statusText, headers } = response
-  if (!body || method === 'HEAD' || status < 200 || status > 599) return response
-  const end = watchBody(status, Object.fromEntries(headers), observed)
+  if (body === null || method === 'HEAD' || status < 200 || status > 599) return response
+  const end = watchBody(status, fieldsOf(headers), observed)
+  const fail = () => signal?.aborted || end.fail()
+  if (!body?.getReader) return observeText(response, { ...end, fail })
   const reader = body.getReader()
   const stream = new ReadableStream({
     type: 'bytes',
@@ -34,13 +37,33 @@ export function observeBody(
         controller.close()
         controller.byobRequest?.respond(0)
       } catch (error) {
-        if (!signal?.aborted) end.fail()
+        fail()
         throw error
       }
     },
     cancel: reason => reader.cancel(reason),
   })
   return withOrigin(new Response(stream, { status, statusText, headers }), response)
+}
+
+/** React Native has no `body`, and node-fetch one that is no web stream: both are read as text. */
+function observeText(
+  response: Response,
+  end: Pick<ReturnType<typeof watchBody>, 'add' | 'complete'> & { readonly fail: () => unknown },
+): Response {
+  const read = response.text.bind(response)
+  const text = async () => {
+    try {
+      const whole = await read()
+      end.add(new TextEncoder().encode(whole))
+      end.complete()
+      return whole
+    } catch (error) {
+      end.fail()
+      throw error
+    }
+  }
+  return Object.assign(response, { text, json: async () => JSON.parse(await text()) })
 }
 
 /** Skips empty chunks, which a stream of bytes cannot pass on. Undefined at the end. */
