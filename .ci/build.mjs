@@ -25,12 +25,12 @@ if (!has('--if-stale') || isStale()) {
 /** Whether every step has succeeded; what it waits for comes before it. */
 async function build() {
   rmSync('dist', { recursive: true, force: true })
+  if (!(await allOf(['node adapters/pages/console/page/build.mjs']))) return false
   const isCompiled = await allOf([
     // Comments are for declarations, which editors show, and for the sources. The step that writes those checks the types.
     'tsc --declaration false --removeComments --noCheck',
     'tsc --emitDeclarationOnly',
     'tsc -p adapters/pages/console/page',
-    'node adapters/pages/console/page/build.mjs',
     ...(has('--lint') ? [read('package.json').scripts.lint] : []),
   ])
   if (!isCompiled || !(await allOf(['node .ci/bundled.mjs']))) return false

@@ -2,7 +2,7 @@
 // of the command line has what only its commands need. Takes the comments out of declarations that entry points
 // reach and export nothing from: they are for the sources.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 
 const IMPORTS = /(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g
 const EXPORTS = /^export [^;]*? from ["'](\.[^"']+)["']/gm
@@ -24,8 +24,6 @@ for (const path of reached) {
 const modules = readdirSync('dist', { recursive: true })
   .map(name => join('dist', name))
   .filter(path => /^dist.(src|adapters)\b.*\.(d\.ts|js)$/.test(path))
-  // The console serves it as a file.
-  .filter(path => basename(path) !== 'page.js')
 const ignored = modules.filter(path => !reached.has(path))
 writeFileSync('dist/.npmignore', ignored.map(path => `${relative('dist', path)}\n`).join(''))
 

@@ -302,10 +302,12 @@ const OWN_SETTINGS = {
 
 async function connectTo(shared: string | RedisConnection): Promise<Redis> {
   if (typeof shared === 'string') {
-    const ioredis = await import('ioredis').catch(cause => {
+    try {
+      const { Redis } = await import('ioredis')
+      return new Redis(shared.replace(/^valkey/, 'redis'), OWN_SETTINGS)
+    } catch (cause) {
       throw new Error('`shared` needs the package ioredis: npm install ioredis', { cause })
-    })
-    return new ioredis.Redis(shared.replace(/^valkey/, 'redis'), OWN_SETTINGS)
+    }
   }
   const own = shared.duplicate(OWN_SETTINGS) as Partial<Redis>
   if (own.defineCommand) return own as Redis

@@ -1,17 +1,19 @@
-// Bundles the console into dist/adapters/pages/console/page: one page, one script, one style.
-import { copyFile } from 'node:fs/promises'
+// Bundles the console into adapters/pages/console/built-page.ts: one page, one script, one style. A module, unlike
+// files beside one, is still there once an app is bundled.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const source = name => fileURLToPath(new URL(name, import.meta.url))
-const outdir = source('../../../../dist/adapters/pages/console/page')
 
-await build({
+const { outputFiles } = await build({
   entryPoints: [
     { in: source('app.tsx'), out: 'page' },
     { in: source('page.css'), out: 'page' },
   ],
-  outdir,
+  outdir: '.',
+  write: false,
   bundle: true,
   minify: true,
   format: 'iife',
@@ -20,4 +22,8 @@ await build({
   jsxImportSource: 'preact',
   legalComments: 'inline',
 })
-await copyFile(source('index.html'), `${outdir}/index.html`)
+const page = { 'index.html': readFileSync(source('index.html'), 'utf8') }
+for (const { path, text } of outputFiles) page[basename(path)] = text
+const type = `Readonly<Record<'${Object.keys(page).join("' | '")}', string>>`
+const module = `export const PAGE: ${type} = ${JSON.stringify(page)}\n`
+writeFileSync(source('../built-page.ts'), module)
