@@ -12,7 +12,7 @@ import type { Happenings, Stage } from './stage.js'
 import { Violation } from './violation.js'
 
 const FOLDER = '/data/'
-const IN_USE = /is in use by process/
+const IN_USE = /is in use by/
 
 /** What one process has open. */
 export type Backend = Awaited<ReturnType<ReturnType<typeof createFileEngine>['open']>>

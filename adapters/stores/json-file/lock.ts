@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Disk } from '../kit/disk.js'
-import { ifPresent } from '../kit/durable-files.js'
+import { ifPresent, isSameFile } from '../kit/durable-files.js'
 import { JsonFileError } from './json-file-error.js'
 
 export interface Lock {
@@ -21,10 +21,12 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
   const lock = `${path}.lock`
   const own = [disk.pid, await startOf(disk, disk.pid), randomBytes(6).toString('hex')].join('-')
   const folder = join(lock, own)
+  let held: number | undefined
 
   for (let round = 0; round < ROUNDS; round++) {
     const owners = (await ifPresent(disk.readdir(lock))) ?? []
     if (owners.length === 0 ? await create() : await takeOver(owners)) {
+      await hold()
       return { folder, check, release }
     }
   }
@@ -64,9 +66,34 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
       const fix = `cannot be locked: ${join(lock, owner)} is in the way; remove it`
       throw new JsonFileError(path, fix)
     }
-    if (!UNRELEASED.has(owner) && (await isAlive(disk, owner))) {
-      const pid = Number.parseInt(owner, 10)
+    if (UNRELEASED.has(owner) || !(await isAlive(disk, owner))) return
+    const pid = Number.parseInt(owner, 10)
+    if (pid !== disk.pid) {
       throw new JsonFileError(path, `is in use by process ${pid}; stop that process first`)
+    }
+    if (await hasEnded(owner)) return
+    const fix = 'close it there, or open it with neither `disk` nor `whenIdle` to share it'
+    throw new JsonFileError(path, `is in use by this process, perhaps in another thread; ${fix}`)
+  }
+
+  /** A thread that ends closes its files, of which `hold` left the number. */
+  async function hasEnded(owner: string): Promise<boolean> {
+    const names = await ifPresent(disk.readdir(join(lock, owner)))
+    const [name = ''] = names?.filter(name => name.startsWith(HELD)) ?? []
+    const known = await ifPresent(disk.stat(join(lock, owner, name), { bigint: true }))
+    const file = Number(name.slice(HELD.length))
+    const found = await disk.fstat(file, { bigint: true }).catch(() => undefined)
+    return name !== '' && known !== undefined && !isSameFile(found, known)
+  }
+
+  async function hold(): Promise<void> {
+    const path = join(folder, HELD)
+    try {
+      held = await disk.open(path, 'w')
+      await disk.rename(path, path + held)
+    } catch (error) {
+      await release()
+      throw error
     }
   }
 
@@ -86,6 +113,8 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
 
   async function release(): Promise<void> {
     try {
+      if (held !== undefined) await disk.close(held)
+      held = undefined
       await remove(folder)
       await disk.rmdir(lock)
     } catch {
@@ -98,6 +127,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
 /** Owners of this process that could not remove their locks. */
 const UNRELEASED = new Set<string>()
 const ROUNDS = 100
+const HELD = 'held-by-file-'
 /** Process id, its start, and a random part. */
 const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
 /** Errors of a rename onto a folder that is not empty. */

@@ -12,6 +12,7 @@ import {
 } from '../../../src/lib/check-options.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 import { notify } from '../../listener-error.js'
+import { clearTimeout, setTimeout } from '../../platform.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
 import { MOUNTED, refuseUnusable, storePathOf, syncFolder } from '../kit/durable-files.js'
 import { durableStorage } from '../kit/durable-storage.js'
@@ -22,6 +23,7 @@ import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
 import { readJournal } from './read-journal.js'
+import { openShared, type Report } from './shared.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
@@ -71,7 +73,7 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
   const { whenIdle, onError, disk } = settingsOf(JSON_FILE_OPTIONS, options)
   check('path', path, isText)
   const report = (error: JsonFileError) => notify('onError', onError, error)
-  const open = () =>
+  const open = (report: Report) =>
     locked(disk, path, async (real, lock) => {
       const { content, document, hasJournal, unfinished } = await load(disk, real, lock, report)
       if (unfinished) report(unfinished)
@@ -82,7 +84,9 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
       const journal = createJournal(disk, journalOf(real), real, lock)
       return createStorage({ path: real, document, content, journal, lock, report, whenIdle })
     })
-  return durableStorage(openAtUse(open, () => new JsonFileError(path, 'is closed')))
+  const isShared = !options?.disk && !options?.whenIdle
+  const openOnce = async () => (isShared ? openShared(path, open, report) : open(report))
+  return durableStorage(openAtUse(openOnce, () => new JsonFileError(path, 'is closed')))
 }
 
 export interface JsonFileContent {

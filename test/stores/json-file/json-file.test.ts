@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { Worker } from 'node:worker_threads'
 import {
   JsonFileError,
   type JsonFileStorage,
@@ -11,6 +12,7 @@ import {
 } from '../../../adapters/stores/json-file/index.js'
 import { storageSuite } from '../../../adapters/stores/kit/suite.js'
 import { firstMessage } from '../../support/first-output.js'
+import { CODE_URL } from '../../support/paths.js'
 import { batchFor, REX, sealed, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
@@ -277,17 +279,54 @@ test('json file - with the document missing, its journal says what to put back',
   assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json.journal'])
 })
 
-test('json file - a second opening in this process is refused, under any name of the file', async () => {
+test('json file - a process opens a file once, under any of its names, and closes it with its last user', async () => {
   const path = join(folder(), 'pets.json')
-  const storage = await open(path)
   const other = join(folder(), 'other.json')
   fs.symlinkSync(path, other)
-  const held = new RegExp(` is in use by process ${process.pid}; stop that process first$`)
-  await assert.rejects(jsonFileStorage(path).ready(), refusal(path, held))
-  await assert.rejects(jsonFileStorage(other).ready(), refusal(path, held))
-  await storage.close()
-  await (await open(other)).insert(REX)
+  const [one, two] = await Promise.all([open(path), open(path)])
+  await one.insert(REX)
+  await one.close()
+  const three = await open(other)
+  await three.insert(REX)
+  assert.equal((await two.dump()).pets.length, 2)
+  const held = / is in use by this process, perhaps in another thread; /
+  const apart = jsonFileStorage(path, { whenIdle: () => () => {} })
+  await assert.rejects(apart.ready(), refusal(path, held))
+  await Promise.all([two.close(), three.close()])
+  await apart.close()
   assert.equal(fs.lstatSync(other).isSymbolicLink(), true)
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
+})
+
+test('json file - a folder that was removed while open has no animals when it is opened again', async () => {
+  const path = join(folder(), 'pets.json')
+  const forgotten = await open(path)
+  await forgotten.insert(REX)
+  fs.rmSync(join(path, '..'), { recursive: true })
+  fs.mkdirSync(join(path, '..'))
+  const storage = await open(path)
+  assert.deepEqual((await storage.dump()).pets, [])
+  await assert.rejects(forgotten.close(), refusal(path, /was moved, removed or replaced/))
+  await storage.insert(REX)
+  await storage.close()
+})
+
+test('json file - a thread that has ended holds nothing', async () => {
+  const path = join(folder(), 'pets.json')
+  const module = new URL('adapters/stores/json-file/index.js', CODE_URL)
+  const program = `const { jsonFileStorage } = await import('${module}')
+    const { parentPort } = await import('node:worker_threads')
+    const opening = jsonFileStorage(${JSON.stringify(path)}).ready()
+    parentPort.postMessage(await opening.then(() => 'opened', error => error.message))
+    setInterval(() => {}, 1_000)`
+  const start = () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`))
+  const first = start()
+  assert.deepEqual(await once(first, 'message'), ['opened'])
+  const second = start()
+  assert.match(`${await once(second, 'message')}`, /in use by this process, perhaps in another/)
+  await Promise.all([first.terminate(), second.terminate()])
+  await (await open(path)).close()
+  assert.deepEqual(fs.readdirSync(join(path, '..')), ['pets.json'])
 })
 
 test('json file - another process that uses the file is named; a dead one is taken over from', async () => {
@@ -331,11 +370,13 @@ test('json file - exactly one of many processes takes over from a dead one', asy
   for (let round = 0; round < (LONG ? 20 : 6); round++) {
     const path = given('{"pets":[]}')
     if (round % 2) deadLock(path)
-    const openings = await Promise.allSettled(Array.from({ length: 12 }, () => open(path)))
+    const openings = await Promise.allSettled(
+      Array.from({ length: 12 }, () => jsonFileStorage(path, { whenIdle: () => () => {} }).ready()),
+    )
     const refused = openings.filter(opening => opening.status === 'rejected')
     assert.equal(refused.length, 11)
     for (const { reason } of refused) {
-      assert.match(reason.message, /is in use by process|is being opened by other/)
+      assert.match(reason.message, /is in use by this process|is being opened by other/)
     }
     const names = fs.readdirSync(join(path, '..'))
     assert.deepEqual(names, ['pets.json', 'pets.json.lock'])
