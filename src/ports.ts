@@ -13,7 +13,10 @@ export type Clock = () => number
 /** Returns true once the caller has disconnected, and never false again. */
 export type IsGone = () => boolean
 
-/** Selects at most `limit` pets with an id above `after`. */
+/**
+ * Selects at most `limit` pets with an id above `after`. With `pagination`, a page of 100 asks for
+ * 101, to see whether there is a next one.
+ */
 export interface PetFilter {
   readonly limit: number
   readonly status?: PetStatus | undefined

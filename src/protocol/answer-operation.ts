@@ -46,8 +46,8 @@ export function createAnswers(
           : createPetOnce(request, now, knownKey as KnownKey)
       case 'listPets': {
         const filter = readQuery(request.query)
-        const page = operations.listPets(filter)
-        return pagination ? linked(filter, page, request.mount) : chain(page, pageRepresentation)
+        if (pagination) return listLinked(filter, request.mount)
+        return chain(operations.listPets(filter), page => pageRepresentation(page, filter.limit))
       }
     }
   }
@@ -75,20 +75,14 @@ export function createAnswers(
     )
   }
 
-  /** Adds a `Link` to the next page, if any. */
-  function linked(
-    { limit, status }: PetFilter,
-    listed: Awaitable<readonly Pet[]>,
-    mount: string | undefined,
-  ): Awaitable<Representation> {
-    return chain(listed, page => {
-      const representation = pageRepresentation(page)
-      const after = page[limit - 1]?.id
-      if (after === undefined) return representation
-      return chain(operations.listPets({ limit: 1, status, after }), ([more]) => {
-        if (!more) return representation
-        return { ...representation, headers: headersOf.next({ limit, status, after }, mount) }
-      })
+  /** Adds a `Link` to the next page if there is one more animal than asked for. */
+  function listLinked(filter: PetFilter, mount: string | undefined): Awaitable<Representation> {
+    const { limit } = filter
+    return chain(operations.listPets({ ...filter, limit: limit + 1 }), page => {
+      const representation = pageRepresentation(page, limit)
+      if (page.length <= limit) return representation
+      const headers = headersOf.next({ ...filter, after: page[limit - 1]?.id }, mount)
+      return { ...representation, headers }
     })
   }
 }

@@ -32,13 +32,14 @@ export function petRepresentation(status: 200 | 201, pet: Pet, headers?: Headers
 }
 
 /** Texts of frozen pages, which storages may return again. */
-const keptPages = new WeakMap<readonly Pet[], Representation>()
+const keptPages = new WeakMap<readonly Pet[], { limit: number; written: Representation }>()
 
-export function pageRepresentation(page: readonly Pet[]): Representation {
+/** Renders the first `limit` pets of a page. */
+export function pageRepresentation(page: readonly Pet[], limit: number): Representation {
   const kept = keptPages.get(page)
-  if (kept) return kept
-  const written = { status: 200, content: pageContent(page) }
-  if (Object.isFrozen(page)) keptPages.set(page, written)
+  if (kept?.limit === limit) return kept.written
+  const written = { status: 200, content: pageContent(page.slice(0, limit)) }
+  if (Object.isFrozen(page)) keptPages.set(page, { limit, written })
   return written
 }
 
@@ -54,7 +55,7 @@ const LONG_PAGE = 262_144
 function pageContent(page: readonly Pet[]): Content {
   let length = 0
   for (const pet of page) length += pet.name.length
-  if (length > LONG_PAGE) return longPageContent([...page])
+  if (length > LONG_PAGE) return longPageContent(page)
   return measured(`[${page.map(petToJson).join(',')}]`)
 }
 

@@ -168,6 +168,11 @@ const CASES: Record<string, Case> = {
     for (const limit of [1, 2, 3, 4, 5, 100]) {
       same(await storage.list({ limit }), pets.slice(0, limit))
     }
+    // With `pagination`, a page of 100 asks for one more.
+    const many = Array.from({ length: 102 }, (_, at) => ({ id: at + 1, ...REX }))
+    await storage.restore({ pets: many, nextId: 103 })
+    same((await storage.list({ limit: 101 })).length, 101)
+    same((await storage.list({ limit: 101, status: 'available' })).length, 101)
   },
   async 'list.fresh - a page that was not full shows later inserts'(storage) {
     const [first] = await insertNamed(storage, 'a')

@@ -1,13 +1,23 @@
 import type { Pet } from '../../../src/pets/schema.js'
+import type { PetStatus } from '../../../src/pets/specification.js'
 import type { PetFilter } from '../../../src/ports.js'
 import type { Database } from './pool.js'
 import { fromRow } from './rows.js'
 import type { Statements } from './statements.js'
 
+/** Lists with one status and one `after`: the longest contains the others. */
+interface Group {
+  readonly status: PetStatus | undefined
+  readonly after: number
+  limit: number
+  readonly pets: Pet[]
+  /** By limit. */
+  readonly pages: Map<number, readonly Pet[]>
+}
+
 /**
- * Reads several lists. Lists with one status and one `after` share a statement, as the longest
- * contains the others: a statement costs the server and this process more than the rows of a page
- * do.
+ * Reads several lists, with a statement per status: a statement costs the server and this process
+ * more than the rows of a page do.
  * @returns the page of each filter, in order; equal lists are the same array
  */
 export async function readLists(
@@ -15,25 +25,25 @@ export async function readLists(
   { list }: Statements,
   filters: readonly PetFilter[],
 ): Promise<readonly (readonly Pet[])[]> {
-  const longest = new Map<string, PetFilter>()
-  for (const filter of filters) {
-    const other = longest.get(nameOf(filter))
-    if (!other || other.limit < filter.limit) longest.set(nameOf(filter), filter)
+  const groups = new Map<string, Group>()
+  const grouped = filters.map(({ status, after = 0, limit }) => {
+    const name = `${status} ${after}`
+    const group: Group = groups.get(name) ?? { status, after, limit, pets: [], pages: new Map() }
+    group.limit = Math.max(group.limit, limit)
+    groups.set(name, group)
+    return group
+  })
+  const read = async (status: PetStatus | undefined) => {
+    const some = [...groups.values()].filter(group => group.status === status)
+    const columns = [some.map(({ after }) => after), some.map(({ limit }) => limit)]
+    const rows = await database.query(list[status ?? 'all'], columns)
+    for (const row of rows) some[row.n - 1]?.pets.push(fromRow(row))
   }
-  const read = async ({ status, after = 0, limit }: PetFilter) =>
-    (await database.query(list[status ?? 'all'], [after, limit])).map(fromRow)
-  const found = await Promise.all([...longest.values()].map(read))
-  const names = [...longest.keys()]
-  const pages = new Map<string, readonly Pet[]>()
-  return filters.map(filter => {
-    const key = `${nameOf(filter)} ${filter.limit}`
-    const rows = found[names.indexOf(nameOf(filter))] as Pet[]
-    const page = pages.get(key) ?? Object.freeze(rows.slice(0, filter.limit))
-    pages.set(key, page)
+  await Promise.all([...new Set(filters.map(({ status }) => status))].map(read))
+  return filters.map(({ limit }, at) => {
+    const { pets, pages } = grouped[at] as Group
+    const page = pages.get(limit) ?? Object.freeze(pets.slice(0, limit))
+    pages.set(limit, page)
     return page
   })
-}
-
-function nameOf({ status, after = 0 }: PetFilter): string {
-  return `${status} ${after}`
 }

@@ -1,4 +1,5 @@
 import { storageOverloaded } from '../../../src/api-error.js'
+import type { Pet } from '../../../src/pets/schema.js'
 import type { PetFilter } from '../../../src/ports.js'
 import { answerAll, createBatches } from '../kit/batches.js'
 import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
@@ -9,7 +10,7 @@ import { createInserts } from './insert-batches.js'
 import { readLists } from './lists.js'
 import type { Database } from './pool.js'
 import { fromRow } from './rows.js'
-import type { Statements } from './statements.js'
+import { LONGEST_LIST, type Statements } from './statements.js'
 
 /**
  * `ping` resolves if a write commits, as an insert would: not on a read-only server, not while a
@@ -50,26 +51,40 @@ export function createStorage(
     answerAll((filters: readonly PetFilter[]) => readLists(database, statements, filters)),
     { ...LISTS, queue },
   )
+  const finds = createBatches(answerAll(findAll), {
+    name: 'postgres.find',
+    items: 500,
+    size: 500,
+    sizeOf: () => 1,
+    queue,
+  })
   const content = createContent(database, schema, timeoutMs)
 
   return {
     insert: inserts.insert,
     insertOnce: inserts.insertOnce,
-    async find(id) {
-      if (!Number.isSafeInteger(id)) return undefined
-      const [row] = await database.query(statements.find, [id])
-      return row && fromRow(row)
+    find: id => (Number.isSafeInteger(id) ? finds.add(id) : undefined),
+    list(filter) {
+      if (filter.limit <= LONGEST_LIST) return lists.add(filter)
+      throw new RangeError(
+        `Expected a limit of at most ${LONGEST_LIST}, got ${filter.limit}; read more with stream`,
+      )
     },
-    list: filter => lists.add(filter),
     dump: () => content.read(snapshotOf),
     stream: content.read,
     replace: (given, options = {}, wanted) => content.replace(given, options, wanted),
     count: content.count,
     ping: createPing(database, statements, writer),
     async close() {
-      await Promise.all([inserts.idle(), lists.idle()])
+      await Promise.all([inserts, finds, lists].map(({ idle }) => idle()))
       await closePool()
     },
+  }
+
+  async function findAll(ids: readonly number[]): Promise<readonly (Pet | undefined)[]> {
+    const rows = await database.query(statements.find, [ids])
+    const found = new Map(rows.map(row => [Number(row.id), fromRow(row)]))
+    return ids.map(id => found.get(id))
   }
 }
 
