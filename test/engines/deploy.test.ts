@@ -234,6 +234,71 @@ test('deploy - the images pin the clients that the tests run with, and compose n
   }
 })
 
+test('deploy - alerts are silent over a busy and an idle store, and fire while an outage lasts', {
+  skip: spawnSync('promtool', ['--version']).status !== 0 && 'Prometheus is not installed',
+}, t => {
+  /** Each alert with a series of its metric: busy, idle, in an outage, and busy again, 10 minutes each. */
+  const series: Record<string, [metric: string, ...values: string[]][]> = {
+    Down: [['up{job="animal-adoption-store"}', '1', '1', '0', '1']],
+    StorageUnavailable: [['adoption_store_storage_available', '1', '1', '0', '1']],
+    // Before the outage, a single create fails.
+    StorageFailures: [
+      ['adoption_store_storage_failures_total{operation="createPet"}', '0', '1', '1+7', '300'],
+    ],
+    RateLimitDegraded: [['adoption_store_rate_limit_degraded', '0', '0', '1', '0']],
+    Queue: ['0.5', '2.5', '+Inf'].map(le => [
+      `adoption_store_storage_queue_wait_seconds_bucket{queue="q",le="${le}"}`,
+      ...(le === '0.5' ? ['0+9', '400', '400', '400+9'] : ['0+9', '400', '400+9', '800+9']),
+    ]),
+    // While idle, one scrape finds no free connection; in an outage, every other one.
+    Connections: [
+      ['db_client_connection_pending_requests', '0', `1${' 0'.repeat(39)}`, '2 0', '0'],
+    ],
+    EventLoop: [['nodejs_eventloop_lag_p99_seconds', '0.02', '0.01', '0.4', '0.02']],
+    ReloadFailed: [['adoption_store_last_reload_successful', '1', '1', '0', '1']],
+    InternalErrors: [
+      ['adoption_store_rejections_total{code="internal_error"}', '0', '0', '0+1', '40'],
+    ],
+  }
+  const file = new URL('adapters/stores/postgres/deploy/alerts.yml', ROOT_URL)
+  const rules = readFileSync(file, 'utf8')
+  const alerts = [...rules.matchAll(/- alert: AdoptionStore(\w+)/g)].map(([, name]) => name)
+  assert.deepEqual(alerts.toSorted(), Object.keys(series).toSorted())
+  const test = {
+    rule_files: [file.pathname],
+    tests: Object.entries(series).map(([name, all]) => ({
+      interval: '15s',
+      input_series: all.map(([metric, ...values]) => ({
+        series: metric,
+        values: values.map(tenMinutes).join(' '),
+      })),
+      promql_expr_test: [
+        ...[5, 9, 12, 19].map(minute => [minute, 0] as const),
+        ...[24, 29].map(minute => [minute, 1] as const),
+        // An error of ours is reported for ten minutes, as somebody has to see it.
+        ...(name === 'InternalErrors' ? [] : [[33, 0] as const]),
+      ].map(([minute, value]) => ({
+        expr: `count(ALERTS{alertname="AdoptionStore${name}",alertstate="firing"}) or vector(0)`,
+        eval_time: `${minute}m`,
+        exp_samples: [{ labels: '{}', value }],
+      })),
+    })),
+  }
+  const folder = createFolder('alerts')
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'test.yml'), JSON.stringify(test))
+  const { stdout, stderr } = spawnSync('promtool', ['test', 'rules', join(folder, 'test.yml')], {
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /SUCCESS/, stdout + stderr)
+
+  function tenMinutes(value: string): string {
+    if (value.includes('+')) return `${value}x39`
+    const samples = value.split(' ')
+    return Array.from({ length: 40 }, (_, at) => samples[at % samples.length]).join(' ')
+  }
+})
+
 test('deploy - the manifest for Kubernetes fits the image', () => {
   const [manifest, dockerfile] = [deployed('kubernetes.yaml'), deployed('Dockerfile')]
   const [, port = ''] = /EXPOSE (\d+)/.exec(dockerfile) ?? []

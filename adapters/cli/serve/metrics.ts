@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { ERROR_STATUS } from '../../../src/api-error.js'
 import type { Awaitable } from '../../../src/lib/async.js'
-import { OPERATIONS } from '../../../src/pets/specification.js'
+import { BASE_PATH, OPERATIONS, type Operation } from '../../../src/pets/specification.js'
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import type { Store } from '../../../src/store.js'
 import { toAnswer, withPages } from '../../http/extra-pages.js'
@@ -112,9 +112,8 @@ function kindsIn(registry: Registry) {
 type Meters = ReturnType<typeof createMeters>
 
 function createMeters({ counter, histogram, gauge }: Kinds) {
-  const labels = ['operation', 'http_request_method', 'http_response_status_code']
   const meters = {
-    durations: histogram('http_server_request_duration_seconds', SECONDS, ...labels),
+    durations: histogram('http_server_request_duration_seconds', SECONDS, ...HTTP_LABELS),
     rejections: counter('adoption_store_rejections_total', 'code'),
     shadowed: counter('adoption_store_shadow_rejections_total', 'code'),
     created: counter('adoption_store_pets_created_total'),
@@ -133,14 +132,16 @@ function createMeters({ counter, histogram, gauge }: Kinds) {
 }
 
 function countExchange({ request, response, durationMs }: ExchangeMessage, meters: Meters): void {
+  const { code } = errorOf(response)
+  const operation = response.about?.operation
   const labels = {
-    operation: response.about?.operation ?? '',
-    // Node's parser refuses unknown methods, so there are few values.
-    http_request_method: request.method,
+    http_request_method: METHODS.includes(request.method) ? request.method : '_OTHER',
     http_response_status_code: response.status,
+    url_scheme: 'http',
+    ...(operation && { http_route: ROUTES[operation] }),
+    ...(response.status >= 500 && { error_type: code ?? String(response.status) }),
   }
   meters.durations.observe(labels, durationMs / 1000)
-  const { code } = errorOf(response)
   if (code !== null) meters.rejections.inc({ code })
   const shadowCode = response.about?.shadowed
   if (shadowCode !== undefined) meters.shadowed.inc({ code: shadowCode })
@@ -166,6 +167,23 @@ const NOTHING: ApiHandler = {
 
 const NOT_FOUND = 'Only GET /metrics is served here.\n'
 
+const HTTP_LABELS = [
+  'http_request_method',
+  'http_response_status_code',
+  'http_route',
+  'url_scheme',
+  'error_type',
+]
+
+/** The methods that OpenTelemetry names. */
+const METHODS = 'GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' ')
+
+const ROUTES: Readonly<Record<Operation, string>> = {
+  listPets: `${BASE_PATH}/pets`,
+  createPet: `${BASE_PATH}/pets`,
+  getPet: `${BASE_PATH}/pets/{petId}`,
+}
+
 /** In seconds, from a response out of memory to the longest time limit. */
 const SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
@@ -177,6 +195,8 @@ const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
 
 function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
   reading('adoption_store_storage_available', async gauge => {
+    // The other metrics are read in this turn, before a check occupies a connection.
+    await undefined
     const states = await Promise.all(watched.map(one => one.isAvailable()))
     // Unknown while no store is open.
     gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))

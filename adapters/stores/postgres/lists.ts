@@ -2,7 +2,7 @@ import type { Pet } from '../../../src/pets/schema.js'
 import type { PetStatus } from '../../../src/pets/specification.js'
 import type { PetFilter } from '../../../src/ports.js'
 import type { Database } from './pool.js'
-import { fromRow } from './rows.js'
+import { fromPage } from './rows.js'
 import type { Statements } from './statements.js'
 
 /** Lists with one status and one `after`: the longest contains the others. */
@@ -10,7 +10,7 @@ interface Group {
   readonly status: PetStatus | undefined
   readonly after: number
   limit: number
-  readonly pets: Pet[]
+  pets: readonly Pet[]
   /** By limit. */
   readonly pages: Map<number, readonly Pet[]>
 }
@@ -37,7 +37,7 @@ export async function readLists(
     const some = [...groups.values()].filter(group => group.status === status)
     const columns = [some.map(({ after }) => after), some.map(({ limit }) => limit)]
     const rows = await database.query(list[status ?? 'all'], columns)
-    for (const row of rows) some[row.n - 1]?.pets.push(fromRow(row))
+    for (const { n, pets } of rows) (some[n - 1] as Group).pets = fromPage(pets)
   }
   await Promise.all([...new Set(filters.map(({ status }) => status))].map(read))
   return filters.map(({ limit }, at) => {

@@ -1,6 +1,7 @@
 import { type Int64, readInt64 } from '../../../src/lib/int64.js'
 import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
+import type { PetStatus } from '../../../src/pets/specification.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'
 import type { Row } from './pool.js'
 
@@ -40,7 +41,17 @@ export function fromKeyRow({ scope, key, fingerprint, expires, pet }: Row): Used
 
 /** Frozen, because callers may share the result. */
 export function fromRow({ id, name, category_id, status }: Row): Pet {
-  const categoryId = readInt64(category_id) as Int64
-  const given = { name: JSON.parse(name), categoryId, status: status ?? undefined }
-  return Object.freeze(toPet(Number(id), given))
+  return petOf([Number(id), JSON.parse(name), category_id, status])
+}
+
+/** @param text JSON; null without pets */
+export function fromPage(text: string | null): Pet[] {
+  return text === null ? [] : JSON.parse(text).map(petOf)
+}
+
+type PetFields = [id: number, name: string, categoryId: string, status: PetStatus | null]
+
+function petOf([id, name, category, status]: PetFields): Pet {
+  const categoryId = readInt64(category) as Int64
+  return Object.freeze(toPet(id, { name, categoryId, status: status ?? undefined }))
 }

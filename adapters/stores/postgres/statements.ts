@@ -12,14 +12,15 @@ export function createStatements(schema: string, prepare: boolean) {
   // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
-  // Of a limit that is no literal, the planner expects a tenth of the table, and compiles.
+  // A page is one JSON text: `pg` takes three times as long to read its rows. Of a limit that is no
+  // literal, the planner expects a tenth of the table, and compiles.
   const list = (filter: string) =>
-    statement(`SELECT n::int AS n, ${PET_COLUMNS}
-      FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS page (after, size, n)
-      CROSS JOIN LATERAL (SELECT * FROM (SELECT * FROM ${schema}.pets
-          WHERE ${filter} id > page.after ORDER BY id LIMIT ${LONGEST_LIST}) AS longest
-        LIMIT page.size) AS pets
-      ORDER BY n, pets.id`)
+    statement(`SELECT n::int AS n, (
+        SELECT json_agg(json_build_array(id, name, category_id::text, status) ORDER BY id)::text
+        FROM (SELECT * FROM (SELECT * FROM ${schema}.pets
+            WHERE ${filter} id > page.after ORDER BY id LIMIT ${LONGEST_LIST}) AS longest
+          LIMIT page.size) AS pets) AS pets
+      FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS page (after, size, n)`)
   // A literal status, so that generic plans can use its partial index.
   const listsByStatus = Object.fromEntries(
     PET_STATUSES.map(status => [status, list(`status = '${status}' AND`)]),
@@ -35,7 +36,7 @@ export function createStatements(schema: string, prepare: boolean) {
         OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`),
     /** $1 ids. */
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
-    /** $1 list after these ids, $2 limits. Returns the pets of each page, and its number from 1. */
+    /** $1 list after these ids, $2 limits. Returns each page, with its number from 1. */
     list: { all: list(''), ...listsByStatus },
     /** $1 writer. Commits, as an insert does, and returns the timeline of the commit. */
     ping: {

@@ -9,7 +9,9 @@ import { encode, isComplete } from './exchange.mjs'
  */
 export async function load({ origin, workload, connections, seconds }) {
   const { port, host } = new URL(origin)
-  const requests = workload.requests.map(request => encode(request, host))
+  const requests = workload.requests.map(request =>
+    typeof request === 'function' ? () => encode(request(), host) : encode(request, host),
+  )
   const expected = `HTTP/1.1 ${workload.status} `
   let count = 0
   let failed = 0
@@ -39,7 +41,8 @@ export async function load({ origin, workload, connections, seconds }) {
     return socket
 
     function send() {
-      socket.write(requests[next])
+      const request = requests[next]
+      socket.write(typeof request === 'function' ? request() : request)
       next = (next + 1) % requests.length
     }
   }

@@ -24,9 +24,26 @@ export const WORKLOADS = {
   create: { status: 201, requests: [post('/v1/pets', NEW_ANIMAL)] },
 }
 
-/** Also lists of which no two that wait at the same time are equal. */
+let keys = 0
+
+/** Also lists and pages of which no two that wait at the same time are equal, and creates with new keys. */
 export const ENGINE_WORKLOADS = {
   ...WORKLOADS,
+  keyed: {
+    status: 201,
+    requests: [
+      () => {
+        const request = post('/v1/pets', NEW_ANIMAL)
+        return { ...request, headers: { ...request.headers, 'Idempotency-Key': `"${++keys}"` } }
+      },
+    ],
+  },
+  pages: {
+    status: 200,
+    requests: Array.from({ length: 900 }, (_, at) =>
+      get(`/v1/pets?status=available&limit=20&after=${at + 1}`),
+    ),
+  },
   lists: {
     status: 200,
     requests: Array.from({ length: 100 }, (_, at) =>

@@ -11,7 +11,11 @@ const newPet = {
 const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet.properties } }
 const listQuery = {
   type: 'object',
-  properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, status },
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    status,
+    after: { type: 'integer', minimum: 0, default: 0 },
+  },
 }
 
 /**
@@ -35,11 +39,12 @@ export async function serveFastify({ list, create, get }, limiter = {}) {
   app.get(
     '/v1/pets',
     { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
-    async ({ query }) => list(query),
+    async ({ query }, reply) => list(query, reply),
   )
   app.post('/v1/pets', { schema: { body: newPet, response: { 201: pet } } }, async (req, reply) => {
     const { name, categoryId, status = 'available' } = req.body
-    const created = await create({ name, categoryId, status })
+    const key = req.headers['idempotency-key']
+    const created = await create({ name, categoryId, status }, key)
     reply.code(201)
     return created
   })

@@ -10,6 +10,7 @@ export async function serve(postgresUrl, redisUrl) {
   const rateLimitStore = redisRateLimitStore({ url: redisUrl })
   await rateLimitStore.ready()
   const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }
-  const { port } = await listen(createStore({ storage, rateLimitStore, apiKeys }), { port: 0 })
-  return port
+  const options = { pagination: true, idempotency: { ttl: '24h' } }
+  const store = createStore({ storage, rateLimitStore, apiKeys, ...options })
+  return (await listen(store, { port: 0 })).port
 }

@@ -49,15 +49,16 @@ test('metrics - requests, rejections, animals, bans and failures are counted, an
 
   const lines = await scraped()
   const value = (name: string) => valueIn(lines, name)
-  const requests = (operation: string, method: string, status: number) =>
+  const requests = (method: string, status: number, rest = '') =>
     value(
-      `http_server_request_duration_seconds_count{operation="${operation}",http_request_method="${method}",http_response_status_code="${status}"}`,
+      `http_server_request_duration_seconds_count{http_request_method="${method}",http_response_status_code="${status}",url_scheme="http"${rest}}`,
     )
-  assert.equal(requests('createPet', 'POST', 201), '1')
-  assert.equal(requests('listPets', 'GET', 200), '1')
-  assert.equal(requests('listPets', 'GET', 429), '3')
-  assert.equal(requests('getPet', 'GET', 503), '1')
-  assert.equal(requests('', 'PROPFIND', 429), '1')
+  assert.equal(requests('POST', 201, ',http_route="/v1/pets"'), '1')
+  assert.equal(requests('GET', 200, ',http_route="/v1/pets"'), '1')
+  assert.equal(requests('GET', 429, ',http_route="/v1/pets"'), '3')
+  const failed = ',http_route="/v1/pets/{petId}",error_type="storage_unavailable"'
+  assert.equal(requests('GET', 503, failed), '1')
+  assert.equal(requests('_OTHER', 429), '1')
   assert.equal(value('adoption_store_rejections_total{code="rate_limit_exceeded"}'), '1')
   assert.equal(value('adoption_store_rejections_total{code="api_key_banned"}'), '3')
   assert.equal(value('adoption_store_rejections_total{code="storage_unavailable"}'), '1')
@@ -88,7 +89,11 @@ test('metrics - the state of the backends is that of /readyz, of all stores of a
   assert.deepEqual(await state(), ['Nan', '0', '0'])
   metrics.watch({ events }, health)
   assert.deepEqual(await state(), ['1', '0', '0'])
-  metrics.watch({ events }, FAILING)
+  // Its check occupies a connection, and is not to be counted.
+  let used = 0
+  const checking = { ...FAILING, isAvailable: async () => used++ < 0 }
+  metrics.watch({ events }, checking, () => ({ open: used, idle: 0, waiting: used }))
+  assert.equal(valueIn(await scraped(), 'db_client_connection_pending_requests'), '0')
   assert.deepEqual(await state(), ['0', '1', '1.5'])
   assert.deepEqual(await state(), ['0', '1', '1.5'])
 })

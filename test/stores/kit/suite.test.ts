@@ -181,9 +181,9 @@ const PLANTED_BUGS: Readonly<Record<string, Plant>> = {
     list: async filter =>
       (await good.list(filter)).toSorted((a, b) => String(a.id).localeCompare(String(b.id))),
   }),
-  // One pet too many
+  // Pages would end here without a `Link` to the next one
   'list.limit': good => ({
-    list: ({ limit, ...filter }) => good.list({ ...filter, limit: limit + 1 }),
+    list: ({ limit, ...filter }) => good.list({ ...filter, limit: Math.min(limit, 100) }),
   }),
   // A page kept for too long
   'list.fresh'(good) {

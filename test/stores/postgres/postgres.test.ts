@@ -210,7 +210,10 @@ test('postgres - lists that are read together are as if read alone', async () =>
   for (const filter of filters) alone.push(await storage.list(filter))
   assert.deepEqual(await Promise.all(filters.map(storage.list)), alone)
   assert.ok(alone.some(page => page.length > 7))
-  await assert.rejects(async () => storage.list({ limit: 10_001 }), /at most 10000, got 10001; read/)
+  await assert.rejects(
+    async () => storage.list({ limit: 10_001 }),
+    /at most 10000, got 10001; read/,
+  )
 })
 
 test('postgres - no plan compiles or reads the whole table', async () => {
