@@ -9,6 +9,11 @@ export async function run(words: readonly string[]): Promise<void> {
   // stderr is gone, so there is nowhere to report this.
   process.stderr.on('error', () => {})
   let line: CommandLine | undefined
+  // Node throws here, and rejects nothing, where its permission model forbids a port.
+  process.on('uncaughtException', error => {
+    fail(error, line)
+    process.exit()
+  })
   try {
     line = parseCommandLine(words, process.env)
     await runLine(line)

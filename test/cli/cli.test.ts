@@ -490,6 +490,18 @@ test('cli - output that cannot be written is one line', {
   assert.equal(code, 1)
 })
 
+test('cli - what nothing catches, such as a port that Node forbids, is one line', async () => {
+  const script = `
+    process.argv.splice(1, 0, ${JSON.stringify(MAIN)}, '--port', '0', '-q')
+    require('node:net').Server.prototype.listen = () =>
+      process.nextTick(() => { throw new Error('Use --allow-net\\nat listen') })
+    require(${JSON.stringify(MAIN)})`
+  const child = spawn(process.execPath, ['-e', script])
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  assert.equal(stderr, 'animal-adoption-store: Use --allow-net\n')
+  assert.equal(code, 1)
+})
+
 test('cli - an old Node gets one line that names the version to install', async () => {
   const { engines } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
   const needed = engines.node.replace('>=', '')

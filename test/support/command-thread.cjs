@@ -20,7 +20,7 @@ function begin(main, words, env) {
     Object.defineProperty(process, name, { value: streamOf(name), configurable: true })
   }
   globalThis.console = new Console(process)
-  for (const signal of ['SIGINT', 'SIGTERM']) process.removeAllListeners(signal)
+  for (const name of ['SIGINT', 'SIGTERM', 'uncaughtException']) process.removeAllListeners(name)
   process.env = env
   process.argv = [process.execPath, main, ...words]
   process.exitCode = undefined

@@ -56,9 +56,9 @@ export function traceIdOf({ traceparent = '' }: ApiRequest['headers']): string |
   return TRACE_PARENT.exec(traceparent)?.[1] ?? null
 }
 
-/** Excludes version ff and ids of zeros; later versions may append fields. */
+/** Excludes version ff and ids of zeros; versions after 00 may append fields. */
 const TRACE_PARENT =
-  /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
+  /^(?!ff|00-.{53})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 
 /** Other ids are ignored: they could fill the log. */
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/

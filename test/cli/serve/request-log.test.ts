@@ -138,6 +138,7 @@ test('request log - json names the trace and the request, as they were sent, and
     parent.replace(trace, '0'.repeat(32)),
     parent.replace('00f067aa0ba902b7', '0'.repeat(16)),
     `${parent}, ${parent}`,
+    `${parent}-x`,
   ]) {
     assert.deepEqual(await idsOf({ traceparent: wrong }), [null, null], wrong)
   }
