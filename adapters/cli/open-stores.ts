@@ -20,7 +20,7 @@ export interface OpenStorage {
   /** Name without user and password, for messages. */
   readonly name: string
   /** Stores the content if the storage was never used; resolves with true if it did. */
-  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
+  restoreIfNew(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   /** Reads the whole content. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
   count(): Promise<number>
@@ -206,8 +206,8 @@ function loadNodeSqlite(): void {
 function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   return {
     storage,
-    // In memory, the storage is new; a file has its own `seed`.
-    async seed(content) {
+    // In memory, the storage is new; a file has its own `restoreIfNew`.
+    async restoreIfNew(content) {
       await storage.restore(isStream(content) ? await snapshotOf(content) : content)
       return true
     },

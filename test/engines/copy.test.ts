@@ -99,7 +99,7 @@ test('copy - a stream that fails leaves an empty target', async () => {
     }
     async function* idempotencyKeys() {}
     const content = { nextId: 3, count: 2, pets: pets(), idempotencyKeys: idempotencyKeys() }
-    await assert.rejects(target.seed(content), {
+    await assert.rejects(target.restoreIfNew(content), {
       name: 'RangeError',
       message: 'Expected an ascending id below 3, got 1 after 1',
     })

@@ -10,7 +10,7 @@ test('memory - an array of animals is not taken for all that a storage holds', a
   const message = 'Expected all that a storage holds: { pets: [{ id, … }], nextId }'
   const pets = [{ name: 'Rex', categoryId: 1 }] as never
   assert.throws(() => memoryStorage(pets), { name: 'TypeError', message })
-  await assert.rejects(jsonFileStorage('never-opened.json').seed(pets), {
+  await assert.rejects(jsonFileStorage('never-opened.json').restoreIfNew(pets), {
     name: 'TypeError',
     message,
   })

@@ -134,7 +134,7 @@ export async function openEnvironment(
     },
   }
   async function fill(): Promise<Filled> {
-    const isSeeded = await opened.seed(initial.snapshot)
+    const isSeeded = await opened.restoreIfNew(initial.snapshot)
     const animals = await opened.count()
     if (isSeeded) return { animals, source: initial.source }
     if (seed === undefined) return { animals, source: 'as stored' }

@@ -22,7 +22,7 @@ export async function copy(from: string, to: string): Promise<void> {
     const target = await openStorage('copy <to>', to, stops)
     await source.stream(async content => {
       const progress = createProgress()
-      const done = await target.seed(content, {
+      const done = await target.restoreIfNew(content, {
         onProgress: written => progress.show(written, content.count),
       })
       progress.end()

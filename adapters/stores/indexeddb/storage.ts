@@ -50,7 +50,7 @@ export function createStorage(
         return { pets: all, nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
       }),
     restore: async (content, options) => void (await replace(content, options, () => true)),
-    seed: (content, options) => replace(content, options, nextId => nextId === 1),
+    restoreIfNew: (content, options) => replace(content, options, nextId => nextId === 1),
     ready: ping,
     ping,
     close,

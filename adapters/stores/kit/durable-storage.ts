@@ -22,7 +22,7 @@ export interface DurableStorage extends PetStorage, AsyncDisposable {
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
   /** Restores the content if the storage was never used; resolves with whether it did. */
-  seed(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
+  restoreIfNew(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   ready(): Promise<void>
   /** Rejects while inserts would. */
   ping(): Promise<void>
@@ -64,7 +64,7 @@ export function durableStorage(
       const content = readContent(snapshot)
       await use(storage => storage.replace(content, options, () => true))
     },
-    async seed(given, options) {
+    async restoreIfNew(given, options) {
       const content = readContent(given)
       return use(storage => storage.replace(content, options, nextId => nextId === 1))
     },

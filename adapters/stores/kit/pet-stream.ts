@@ -21,7 +21,7 @@ export type Parts<T> = AsyncIterable<readonly T[]>
  * import { sqliteStorage } from 'animal-adoption-store/sqlite'
  *
  * const storage = sqliteStorage('pets.db')
- * await storage.seed({ pets: [], nextId: 1 }, { onProgress: read => console.log(read) })
+ * await storage.restoreIfNew({ pets: [], nextId: 1 }, { onProgress: read => console.log(read) })
  * await storage.close()
  */
 export interface RestoreOptions {

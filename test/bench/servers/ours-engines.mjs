@@ -6,7 +6,7 @@ import { API_KEY, animals, LIMITS } from '../harness/workload.mjs'
 
 export async function serve(postgresUrl, redisUrl) {
   const storage = postgresStorage({ url: postgresUrl })
-  await storage.seed({ pets: animals(1_000), nextId: 1_001 })
+  await storage.restoreIfNew({ pets: animals(1_000), nextId: 1_001 })
   const rateLimitStore = redisRateLimitStore({ url: redisUrl })
   await rateLimitStore.ready()
   const apiKeys = { [API_KEY]: { id: 'bench', plan: 'enterprise', limits: LIMITS } }

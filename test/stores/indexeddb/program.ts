@@ -106,7 +106,7 @@ test('indexeddb - one of two connections seeds', async () => {
   const name = newName()
   const storages = [open(name), open(name)]
   const content = { pets: [{ id: 4, ...REX }], nextId: 9 }
-  const seeded = await Promise.all(storages.map(storage => storage.seed(content)))
+  const seeded = await Promise.all(storages.map(storage => storage.restoreIfNew(content)))
   assert.deepEqual(seeded.toSorted(), [false, true])
   assert.deepEqual(await storages[0]?.dump(), content)
 })

@@ -20,7 +20,7 @@ for (const order of [FILES, FILES.toReversed()]) {
         else {
           idle()
           // Changes take turns: this one waits for the compaction.
-          await storage.seed({ pets: [], nextId: 1 })
+          await storage.restoreIfNew({ pets: [], nextId: 1 })
         }
       }
       copy(path, copied, order[1])

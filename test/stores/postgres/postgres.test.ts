@@ -421,10 +421,10 @@ test('postgres - a seed is stored once, and never over other animals', async () 
   const storage = await open()
   const other = await open({ schema: schemaOf.get(storage) as string })
   const seed = { pets: [{ id: 1, ...REX }], nextId: 2 }
-  const seeded = await Promise.all([storage.seed(seed), other.seed(seed)])
+  const seeded = await Promise.all([storage.restoreIfNew(seed), other.restoreIfNew(seed)])
   assert.deepEqual(seeded.toSorted(), [false, true])
   await storage.insert(REX)
-  assert.equal(await other.seed(seed), false)
+  assert.equal(await other.restoreIfNew(seed), false)
   assert.equal(await other.count(), 2)
 })
 

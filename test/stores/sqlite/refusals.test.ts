@@ -134,7 +134,7 @@ test('sqlite - a copy of a damaged file names that one, and not its target', asy
   const target = sqliteStorage(newPath())
   const message = `${path} is damaged; run animal-adoption-store check, and restore a backup`
   await assert.rejects(
-    damaged.stream(content => target.seed(content)),
+    damaged.stream(content => target.restoreIfNew(content)),
     { name: 'SqliteError', message, path },
   )
   assert.equal(await target.count(), 0)

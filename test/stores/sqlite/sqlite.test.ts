@@ -112,11 +112,11 @@ test('sqlite - seed restores into a storage that was never used, and into no oth
   const written: number[] = []
   const pets = Array.from({ length: 2_500 }, (_, at): Pet => ({ id: at + 1, ...REX }))
   const onProgress = (count: number) => void written.push(count)
-  assert.equal(await storage.seed({ pets, nextId: 3_000 }, { onProgress }), true)
+  assert.equal(await storage.restoreIfNew({ pets, nextId: 3_000 }, { onProgress }), true)
   assert.deepEqual(written, [500, 1_000, 1_500, 2_000, 2_500])
-  assert.equal(await storage.seed({ pets: [], nextId: 1 }), false)
+  assert.equal(await storage.restoreIfNew({ pets: [], nextId: 1 }), false)
   await storage.restore({ pets: [], nextId: 2 })
-  assert.equal(await storage.seed({ pets, nextId: 3_000 }), false)
+  assert.equal(await storage.restoreIfNew({ pets, nextId: 3_000 }), false)
   assert.equal(await storage.count(), 0)
 })
 
@@ -205,7 +205,7 @@ test('sqlite - what waits for a lock when its storage closes is refused', async 
     other.exec('BEGIN IMMEDIATE')
     const waiting = [
       storage.restore({ pets: [], nextId: 1 }),
-      storage.seed({ pets: [], nextId: 1 }),
+      storage.restoreIfNew({ pets: [], nextId: 1 }),
       limits.restore([]),
       limits.reset(),
     ].map(one => assert.rejects(one, { name: 'SqliteError', message: `${path} is closed` }))
