@@ -109,18 +109,13 @@ export function watchBody(
       if (!copy || !isWhole) return
       const text = decode(copy.bytes())
       if (text === undefined) return
-      if (!isValid(text)) lost('malformed')
-      else if (status >= 400) read(text)
+      try {
+        JSON.parse(text)
+      } catch {
+        return lost('malformed')
+      }
+      if (status >= 400) read(text)
     },
     fail: () => lost('truncate'),
-  }
-}
-
-function isValid(json: string): boolean {
-  try {
-    JSON.parse(json)
-    return true
-  } catch {
-    return false
   }
 }

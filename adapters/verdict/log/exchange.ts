@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../src/api-error.js'
-import { isString } from '../../../src/lib/check-options.js'
+import { isObject, isString } from '../../../src/lib/check-options.js'
 import { fingerprint } from '../../../src/lib/fingerprint.js'
 import { mayRound } from '../../../src/lib/int64.js'
 import * as z from '../../../src/lib/zod.js'
@@ -209,7 +209,6 @@ export function unknownNames(
 }
 
 function knownQuery(query: string, known: readonly string[]): string {
-  if (query === '') return query
   return query
     .split('&')
     .filter(pair => known.includes(nameOf(pair)))
@@ -231,9 +230,7 @@ function nameOf(pair: string): string {
 function fieldsOf(body: ReadRequest['body']): readonly string[] {
   try {
     const value: unknown = JSON.parse(textOf(body))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.keys(value)
-      : []
+    return isObject.accepts(value) ? Object.keys(value as object) : []
   } catch {
     // The store answers 400 to such a body.
     return []

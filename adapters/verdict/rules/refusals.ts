@@ -23,15 +23,16 @@ export const REFUSALS = {
 const HAMMERING = 5
 const WITHIN = 5 * SECOND
 
-interface Refusals {
-  exchanges: Seen[]
+interface Run {
+  /** The latest, until there are enough for a finding; then the first. */
+  exchanges: readonly Seen[]
   count: number
   last: Seen
 }
 
 /** Requests that can only be rejected, sent again as they are. */
 export const watchRefusals: CreateWatch = () => {
-  const runs = new Map<string, Refusals>()
+  const runs = new Map<string, Run>()
 
   return {
     see(exchange) {
@@ -45,28 +46,25 @@ export const watchRefusals: CreateWatch = () => {
       if (!isFinal(exchange) || isLost(exchange)) return []
       const run = runs.get(requestDigest)
       const isRecent = (one: Seen) => exchange.at - endOf(one) <= WITHIN
-      if (run && isLater(exchange, run.last) && isRecent(run.last)) {
-        if (run.count < HAMMERING) {
-          run.exchanges = run.exchanges.filter(isRecent)
-          run.count = run.exchanges.length
-        }
-        run.count++
-        run.last = exchange
-        if (run.exchanges.length < MOST_SHOWN) run.exchanges.push(exchange)
-        return []
+      if (!run || !isLater(exchange, run.last) || !isRecent(run.last)) {
+        remember(runs, requestDigest, { exchanges: [exchange], count: 1, last: exchange })
+        return run ? judgeRun(run) : []
       }
-      remember(runs, requestDigest, { exchanges: [exchange], count: 1, last: exchange })
-      return run ? judgeRefusals(run) : []
+      if (run.count < HAMMERING) run.exchanges = run.exchanges.filter(isRecent)
+      run.count = run.count < HAMMERING ? run.exchanges.length + 1 : run.count + 1
+      run.exchanges = [...run.exchanges, exchange].slice(0, MOST_SHOWN)
+      run.last = exchange
+      return []
     },
     open: judgeAll,
   }
 
   function judgeAll(): readonly Violation[] {
-    return [...runs.values()].flatMap(judgeRefusals)
+    return [...runs.values()].flatMap(judgeRun)
   }
 }
 
-function judgeRefusals({ exchanges, count, last }: Refusals): readonly Violation[] {
+function judgeRun({ exchanges, count, last }: Run): readonly Violation[] {
   if (count < HAMMERING) return []
   const seen = `the same request was sent ${count} times and rejected with ${last.status}${reasonIn(last)}`
   return [{ rule: 'refusal.repeated', seen, exchanges }]
