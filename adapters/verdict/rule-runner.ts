@@ -3,7 +3,7 @@ import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
 import { type Exchange, errorOf } from './log/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
-import type { KeyUse, Seen, Violation, Watch } from './rules/rule.js'
+import type { KeyUse, Seen, Violation } from './rules/rule.js'
 import type { FaultUse } from './rules/unused-faults.js'
 
 /** Runs the rules over the exchanges between two resets: nothing later is judged by what it has seen. */
@@ -16,14 +16,9 @@ export interface RunnerOptions extends KeyUse {
   readonly faults?: FaultUse | undefined
 }
 
-interface Caller {
-  readonly watches: readonly Watch[]
-  readonly isOneByOne: (exchange: Exchange) => boolean
-}
-
 export function createRuleRunner(options: RunnerOptions) {
   const { now, catchUp, faults } = options
-  const callers = new Map<string | null, Caller>()
+  const callers = new Map<string | null, ReturnType<typeof createCaller>>()
   let lag = 0
 
   return {
@@ -43,24 +38,23 @@ export function createRuleRunner(options: RunnerOptions) {
     },
   }
 
-  function callerOf(key: string | null): Caller {
-    const known = callers.get(key)
-    if (known) return known
-    const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
-    const caller = {
-      watches: watches.map(create => create(options)),
-      isOneByOne: watchConnections(),
-    }
+  function callerOf(key: string | null) {
+    const caller = callers.get(key) ?? createCaller(key, options)
     callers.set(key, caller)
     return caller
   }
+}
+
+function createCaller(key: string | null, use: KeyUse) {
+  const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
+  return { watches: watches.map(create => create(use)), isOneByOne: watchConnections() }
 }
 
 /** Node's `fetch` alternates between two connections even when it sends one request at a time. */
 const MOST_ALTERNATING = 2
 
 /** Tells one request after the other from a pool, whose connections are used again and again. */
-function watchConnections(): Caller['isOneByOne'] {
+function watchConnections(): (exchange: Exchange) => boolean {
   const reused = new Set<number>()
   let last: number | null = null
   let latest = 0

@@ -5,9 +5,9 @@ import type { Clock } from '../../../src/ports.js'
 import type { Sha256 } from '../../../src/protocol/api-keys.js'
 import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { entryOf } from '../../verdict/log/log-entry.js'
-import { jsonLine, prettyLine } from '../../verdict/log/log-line.js'
 import type { Keys } from '../../verdict/log/redact.js'
 import { jsonRecord } from '../print.js'
+import { jsonLine, prettyLine } from './log-line.js'
 
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'

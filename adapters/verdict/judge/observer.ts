@@ -23,15 +23,8 @@ export interface JudgeReport extends Report {
   readonly decided: number
 }
 
-export interface Observed {
-  sent(body: Uint8Array): void
-  /** The response has begun; its headers have names in lower case. */
-  answered(status: number, headers: Readonly<Record<string, string>>): void
-  /** The body of an error response (from 400), or undefined when it is too long to judge. */
-  read(body: string | undefined): void
-  /** The response never came, was incomplete, or is no JSON. Final, and harmless after the end. */
-  lost(by: Loss): void
-}
+/** One request, as its transport reports on it. */
+export type Observed = NonNullable<ReturnType<Observer['begin']>>
 
 /** The loss of a response: no connection, silence, half a body, or no JSON. */
 export type Loss = 'reset' | 'hang' | 'truncate' | 'malformed'
@@ -70,7 +63,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
 
   return {
     /** Begins to observe a request. Returns undefined below another base URL. */
-    begin(request: ReadRequest): Observed | undefined {
+    begin(request: ReadRequest) {
       const found = route(request.method, request.path)
       if (!found) return undefined
       const { operation } = found
@@ -82,7 +75,8 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       let isDecided = false
       return {
         sent: exchange.receive,
-        answered(status, headers) {
+        /** The response has begun; its headers have names in lower case. */
+        answered(status: number, headers: Headers): void {
           if (isOver) return
           isOver = true
           Object.assign(response, { status, headers })
@@ -90,10 +84,12 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
           if (isDecided) decided++
           exchange.end(response)
         },
-        read(body = '') {
+        /** The body of an error response (from 400), or undefined when it is too long to judge. */
+        read(body = ''): void {
           response.body = body
         },
-        lost(by) {
+        /** The response never came, was incomplete, or is no JSON. Final, and harmless after the end. */
+        lost(by: Loss): void {
           // The status and headers suffice to recognize an error, whatever its body.
           if (by !== 'malformed' || response.status < 400) exchange.note(by)
           // Half a body, or no JSON, decides nothing.

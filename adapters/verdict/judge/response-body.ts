@@ -111,10 +111,10 @@ export function watchBody(
       if (text === undefined) return
       try {
         JSON.parse(text)
+        if (status >= 400) read(text)
       } catch {
-        return lost('malformed')
+        lost('malformed')
       }
-      if (status >= 400) read(text)
     },
     fail: () => lost('truncate'),
   }

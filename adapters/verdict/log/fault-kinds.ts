@@ -259,12 +259,9 @@ function isJson(value: unknown): boolean {
 
 /** Matches `{ date: seconds from now }`. */
 function isRetryDate(value: unknown): boolean {
-  const seconds = (value as { date?: unknown } | undefined)?.date
-  return (
-    Number.isSafeInteger(seconds) &&
-    Math.abs(Number(seconds)) <= CENTURY &&
-    Object.keys(value as object).length === 1
-  )
+  const { date, ...others } = Object(value) as { readonly date?: unknown }
+  const isNear = Number.isSafeInteger(date) && Math.abs(Number(date)) <= CENTURY
+  return isNear && Object.keys(others).length === 0
 }
 
 /** RFC 9110 §5.6.2. */

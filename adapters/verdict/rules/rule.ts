@@ -44,12 +44,6 @@ export interface Violation {
   readonly isLikely?: boolean
 }
 
-/** A request that came too early, and the rejection after which it did. */
-export interface Pair {
-  readonly exchange: Seen
-  readonly after: Seen
-}
-
 /** The key that a violation is about, and its beginning in ms; `n` is 0 without an exchange. */
 export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pick<Seen, 'lag'>>
 

@@ -1,17 +1,10 @@
 import { SECOND } from '../../../src/limits/windows-and-bans.js'
-import {
-  endOf,
-  isEarly,
-  isSuccess,
-  MOST_SHOWN,
-  type Pair,
-  remember,
-  type Seen,
-  TOLERANCE,
-} from './rule.js'
+import { endOf, isEarly, isSuccess, MOST_SHOWN, remember, type Seen, TOLERANCE } from './rule.js'
 
 /** A request during a wait, and the rejection that it ignored. */
-export interface Early extends Pair {
+export interface Early {
+  readonly exchange: Seen
+  readonly after: Seen
   /** True if this very request had been rejected. */
   readonly isRepeated: boolean
   /** True if its connection, or a sequential call of this process, had read the rejection. */

@@ -4,7 +4,6 @@ import {
   endOf,
   isExhausted,
   MOST_SHOWN,
-  type Pair,
   type Rule,
   remember,
   resetOf,
@@ -168,7 +167,7 @@ function ruleOf(repeated: readonly Early[]): string {
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
 }
 
-function found(pairs: readonly Pair[], rule: string, isLikely = false): readonly Violation[] {
+function found(pairs: readonly Early[], rule: string, isLikely = false): readonly Violation[] {
   if (pairs.length === 0) return []
   const number = pairs.length < MOST_SHOWN ? pairs.length : `at least ${MOST_SHOWN}`
   const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'

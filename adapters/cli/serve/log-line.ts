@@ -1,5 +1,5 @@
 import { printable } from '../../../src/lib/printable.js'
-import type { Entry } from './log-entry.js'
+import type { Entry } from '../../verdict/log/log-entry.js'
 
 /** An entry, perhaps with the reason why the request never reached the API. */
 export type LoggedEntry = Entry & { readonly reason?: string | undefined }
