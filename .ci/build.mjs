@@ -22,7 +22,7 @@ if (!has('--if-stale') || isStale()) {
   if (!(await build())) process.exitCode = 1
 }
 
-/** Whether every step has succeeded; what it waits for comes before it. */
+/** True once every step has succeeded; a step comes after those that it needs. */
 async function build() {
   rmSync('dist', { recursive: true, force: true })
   if (!(await allOf(['node adapters/pages/console/page/build.mjs']))) return false

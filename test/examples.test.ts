@@ -57,7 +57,7 @@ test('examples - the tests of the workflow pass, and leave a verdict', async () 
   assert.match(verdict, /<testsuites?\b[^>]*\bfailures="0"/)
   const workflow = readFileSync(join(ROOT, 'test/examples/ci-workflow/workflow.yml'), 'utf8')
   assert.match(workflow, /- run: npm test\n/)
-  // What the workflow says to do with the recording that it uploads.
+  // The command that the workflow prints for its recording.
   const [, replay = ''] = /^# {3}npx animal-adoption-store (.*)$/m.exec(workflow) ?? []
   const cwd = join(copies, 'ci-workflow')
   const words = [MAIN, ...replay.split(' '), '--check']

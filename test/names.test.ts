@@ -5,7 +5,7 @@ import { flagOf } from '../adapters/cli/options.js'
 import { readPages } from './support/pages.js'
 import { readPublicApi } from './support/public-api.js'
 
-/** What `exec` tells its command about the store, besides the API key. */
+/** Variables of `exec` besides the API key. */
 const STORE_VARIABLES = ['BASE_URL', 'CONTROL_URL', 'CONTROL_TOKEN']
 /** CONTRIBUTING.md lists what the tests read. */
 const TEST_VARIABLES = /^(ENGINES|SQLITE|CHAOS|KILLS|NODES|RUNTIMES)$/

@@ -166,7 +166,7 @@ test('purity - commands print through one file, which defuses what others have w
   assert.deepEqual(writers.toSorted(), ['main.ts', 'print.ts'])
 })
 
-/** What each file of the package imports, types included; paths below the root, without extension. */
+/** The imports of each file of the package, types included; paths below the root, without extension. */
 async function importGraph(): Promise<Map<string, string[]>> {
   const imports = new Map<string, string[]>()
   for (const folder of ['src/', 'adapters/']) {

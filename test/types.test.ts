@@ -67,7 +67,7 @@ test('types - a browser project without the types of Node compiles, but for mist
   )
 })
 
-/** What the API promises everywhere, as programs that compile only while it does. */
+/** Promises of the whole API, as programs that compile only while it keeps them. */
 const RULES: Readonly<Record<string, string>> = {
   '`requests` is a list, and a count of them is `requestCount`': `
 import { judge } from 'animal-adoption-store/judge'
@@ -210,7 +210,6 @@ const SUBPATHS: Record<string, string | { default: string }> = JSON.parse(
   readFileSync(join(ROOT, 'package.json'), 'utf8'),
 ).exports
 
-/** What TypeScript says of programs in a browser project, without the types of Node unless `more` adds them. */
 function errorsIn(programs: readonly string[], more: object = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'adoption-types-'))
   try {

@@ -1,4 +1,4 @@
-/** What tests pay for a double: making one, resetting it, time that passes, and worlds over HTTP. */
+/** The cost of a double for tests: making one, resetting it, time that passes, and worlds over HTTP. */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { toFetchHandler } from '../../dist/adapters/http/fetch.js'

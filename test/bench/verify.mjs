@@ -1,5 +1,5 @@
 /**
- * What others get wrong when they serve our description: the checks of `verify` against json-server,
+ * Mistakes of others that serve our description: the checks of `verify` against json-server,
  * Prism and Mockoon. `npm run bench verify`, with `--ids 1` for the ids of broken checks.
  */
 import { spawn } from 'node:child_process'

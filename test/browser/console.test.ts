@@ -53,7 +53,7 @@ test('console page - a request appears, opens, is copied and sent again', async 
     assert.match(await clipboard(page), expected)
   }
 
-  // What is sent again opens, folded with its equal.
+  // The repeated request is folded with its equal, and opens.
   await page.getByRole('button', { name: 'Send again' }).click()
   await page
     .getByRole('button', { name: /201 POST .* 2 times demo-pro node .*298 of 300 left/ })
@@ -619,7 +619,6 @@ async function manyAnimals(t: TestContext): Promise<string> {
   return path
 }
 
-/** What curl would send, without a shell. */
 async function sendCurl(command: string): Promise<void> {
   const [, url = ''] = /'(http[^']*)'/.exec(command) ?? []
   const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)]

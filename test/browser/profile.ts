@@ -32,7 +32,7 @@ export async function startChromium(t: TestContext, folder: string): Promise<Pro
   for await (const line of createInterface(child.stderr)) {
     const [, host] = /^DevTools listening on ws:\/\/([^/]+)/.exec(line) ?? []
     if (host === undefined) continue
-    // What it prints later must not fill the pipe.
+    // Later output must not fill the pipe.
     child.stderr.resume()
     const devtools = `http://${host}`
     const browser = await chromium.connectOverCDP(devtools, { timeout: PATIENCE })

@@ -21,7 +21,6 @@ interface State {
   readonly name: string
   /** After `#`. */
   readonly place: string
-  /** What shows that the page is in this state. */
   readonly sign: string
   readonly reach?: (page: Page) => Promise<void>
 }

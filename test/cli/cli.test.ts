@@ -598,7 +598,6 @@ test('cli - openapi prints the document that the server also serves, with both s
 
 interface Server<C extends Running = Running> {
   readonly command: C
-  /** What it printed when it was ready. */
   readonly ready: string
   readonly output: Promise<string>
   readonly log: Promise<string>
@@ -654,7 +653,7 @@ async function stopped({ command, output, log }: Server, signal: NodeJS.Signals 
 }
 
 /**
- * What it logs after an act, up to the line in question. It listens before it acts, and on a busy
+ * The log after an act, up to the line in question. It listens before it acts, and on a busy
  * machine a file that is half written may be reported first.
  */
 async function loggedAfter(

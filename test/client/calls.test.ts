@@ -258,7 +258,7 @@ test('client - null and invalid call options are refused by name', async () => {
   }
 })
 
-/** How many signals follow this one: `AbortSignal.any` keeps them for as long as it lives. */
+/** Signals that follow this one: `AbortSignal.any` keeps them for as long as it lives. */
 function dependentsOf(signal: AbortSignal): number {
   const name = Object.getOwnPropertySymbols(signal).find(
     ({ description }) => description === 'kDependantSignals',

@@ -7,7 +7,7 @@ import { createVirtualTime, type VirtualTime } from './virtual-time.js'
 /** Midnight, so that the windows of a minute and of a day begin. */
 export const T0 = Date.UTC(2030, 0, 1)
 
-/** What the server does with one request instead; `undefined` for the usual. */
+/** Replaces the server's answer to one request; `undefined` keeps it. */
 export type Fault = (serve: () => Promise<Response>, request: Request) => Promise<Response>
 
 export interface ClientServer {
@@ -88,7 +88,6 @@ export const reset: Fault = async serve => {
 /** There is never an answer, and whoever asked has to stop waiting by itself. */
 export const hang: Fault = () => new Promise(() => {})
 
-/** How many requests were seen in each minute. */
 export function perMinute(seen: readonly string[]): number[] {
   const counts: number[] = []
   for (const line of seen) {

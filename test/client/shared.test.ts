@@ -249,7 +249,6 @@ async function createProcesses(t: TestContext, count: number, limits?: Limits) {
 interface Connection {
   isConnecting(): boolean
   isReady(): boolean
-  /** How many commands have no reply yet. */
   waiting(): number
   ping(): Promise<unknown>
   end(): unknown

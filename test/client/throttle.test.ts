@@ -272,7 +272,7 @@ test('throttle - gives up after maxRetries, with the last error', async () => {
   assert.equal(seen.length, 5)
 })
 
-/** What each of some calls at once brings, or what it throws. */
+/** Results and errors of concurrent calls. */
 function outcomes<T>(count: number, call: () => Promise<T>): Promise<unknown[]> {
   return Promise.all(Array.from({ length: count }, () => call().catch((error: unknown) => error)))
 }

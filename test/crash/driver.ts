@@ -48,7 +48,7 @@ interface Create {
 
 export interface Workload {
   readonly engine: Engine
-  /** Whether clients send keys, and send every create again until it is answered. */
+  /** Clients send keys, and repeat every create until it is answered. */
   readonly retries: boolean
   readonly names: readonly string[]
   /** After how many commits the server compacts. */
@@ -62,7 +62,6 @@ export interface Workload {
 
 const NAMES = ['Rex', '\0', '\ud800', '🐕‍🦺', '"quotes" \\', '__proto__', 'a\nb', 'x'.repeat(3_000)]
 
-/** What keeps the animals. */
 interface Engine {
   readonly file: string
   /** The Node that runs it, and what comes before its path, to be killed at the nth call to the disk. */

@@ -7,7 +7,7 @@ import type { Entry, File } from './simulated-disk.js'
 export type State = Readonly<Record<string, Buffer>>
 
 /**
- * What POSIX allows a power cut to leave of the folder `/data` after these entries, in the manner of
+ * The states in which POSIX allows a power cut to leave the folder `/data` after these entries, in the manner of
  * ALICE (Pillai et al., OSDI 2014). What was synced is there. Of the rest, any part may be: every
  * 512 bytes of a write, the new length of a file, every created, renamed or removed name. All
  * combinations while there are few, otherwise a random choice of them.

@@ -17,18 +17,17 @@ export interface PowerCutCounts {
   missing: number
   /** States that could not be opened. */
   refused: number
-  /** What went wrong, at most ten. */
   problems: string[]
 }
 
-/** What happened up to a power cut; animals are identified by name. */
+/** An event before a power cut; animals are identified by name. */
 export type Mark =
   | { readonly kind: 'sent'; readonly name: string }
   | { readonly kind: 'acknowledged'; readonly name: string }
   | { readonly kind: 'restoring'; readonly names: readonly string[] }
   | { readonly kind: 'restored' }
 
-/** What may be found: everything in `certain`, and anything in `possible`. */
+/** Animals that must be found (`certain`), and those that may be (`possible`). */
 export interface World {
   readonly certain: Set<string>
   readonly possible: Set<string>
@@ -61,7 +60,7 @@ export async function simulate(
   })
 }
 
-/** What was found in a state: the names before and after creates without an answer were repeated. */
+/** The names in a state before and after unanswered creates were repeated. */
 interface Found {
   readonly before: readonly string[]
   readonly after: readonly string[]

@@ -3,7 +3,7 @@ import type { Disk, FileStats } from '../../adapters/stores/kit/disk.js'
 import { type Content, createContent } from './content.js'
 import type { Random } from './random.js'
 
-/** What a disk was asked to do, in order; a test may add marks of its own. */
+/** Requests to a disk, in order; a test may add marks of its own. */
 export type Entry<Mark> =
   | {
       readonly kind: 'write'

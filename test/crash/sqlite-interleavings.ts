@@ -14,7 +14,7 @@ export interface Process {
   readonly limits: SqliteRateLimitStore
   /** Calls back before or after the call of that number, from now on. What it throws, the call throws. */
   atCall(number: number, when: 'before' | 'after', task: (call: Call) => void): void
-  /** How many calls it has made since then. */
+  /** Number of calls since then. */
   calls(): number
   /** Closes its connections in the middle of everything: SQLite rolls back. It answers nothing any more. */
   kill(): void
@@ -24,7 +24,6 @@ export interface Process {
 
 export interface Call {
   readonly sql: string
-  /** Whether the transaction of the call has the lock already. */
   readonly isLocked: boolean
   /** Ends the transaction, as SQLite does by itself after some failures. */
   readonly rollBack: () => void
@@ -33,7 +32,6 @@ export interface Call {
 export interface Request {
   /** Resolves with what it was answered. */
   readonly send: (process: Process, by: string) => Promise<Answer>
-  /** Whether it replaces everything. */
   readonly isRestore?: boolean
 }
 
@@ -96,7 +94,6 @@ export async function openProcesses(path: string): Promise<readonly [Process, Pr
   return processes
 }
 
-/** What both have stored by then. */
 const BEGIN = ['Rex', 'Mia'].map((name, at) => ({ id: at + 1, name, categoryId: 1 }))
 
 async function openProcess(path: string): Promise<Process> {
@@ -184,7 +181,7 @@ function withDriver<T>(watched: (real: Database) => Database, task: () => T): T 
   }
 }
 
-/** What has to hold of the file when all requests are over, whatever happened. */
+/** The invariants of the file once all requests are over. */
 export async function checkFile(
   { storage, limits }: Process,
   sent: readonly Request[],

@@ -260,13 +260,11 @@ async function readiness({ origin }: { origin: string }): Promise<Record<string,
   return { code: answer.status, ...((await answer.json()) as object) }
 }
 
-/** Whether the server of the limits decides requests. */
 async function isCounted(ready: { origin: string; baseUrl: string }): Promise<boolean> {
   await fetch(`${ready.baseUrl}/pets`, { headers: FREE })
   return (await readiness(ready))['rateLimitStore'] === 'ok'
 }
 
-/** What it wrote to stderr. */
 async function stopped(server: Served): Promise<string> {
   const { code, log } = await server.stop()
   assert.equal(code, 0)

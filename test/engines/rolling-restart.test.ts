@@ -15,7 +15,6 @@ import {
   withoutNginx,
 } from './engines.js'
 
-/** How often each process is restarted. */
 const ROUNDS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 5 : 1
 const CALLERS = 12
 const LIMITS = { perMinute: 1_000_000_000, perDay: 1_000_000_000 }

@@ -15,7 +15,7 @@ export async function openSocket(port: number, allowHalfOpen = false): Promise<R
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen })
   let received = ''
   socket.setEncoding('latin1')
-  // What was received before a reset still counts.
+  // Bytes received before a reset still count.
   socket.on('error', () => {})
   await once(socket, 'connect')
   const over = new Promise<void>(resolve => {

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { newProfile, startChromium } from '../browser/profile.js'
 
-/** What the `run` of a program returns in a page, a worker and a service worker, one after the other. */
+/** Results of a program's `run` in a page, a worker and a service worker, one after the other. */
 export async function runInChromium(
   t: TestContext,
   program: string,

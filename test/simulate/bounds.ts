@@ -4,7 +4,7 @@ import { customerOf } from './server.js'
 import { ensure } from './violation.js'
 
 const DAY = 86_400_000
-/** How far back a clock may step before counts are dropped. */
+/** A clock that steps back further loses its counts. */
 const SKEW = 60_000
 /** Keys that are over are dropped when that many others have come. */
 const MOST_OVER = 1_000

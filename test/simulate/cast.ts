@@ -15,7 +15,7 @@ import { ensure, Violation } from './violation.js'
 export interface CastOptions extends Stage {
   readonly network: Network
   readonly addKey: (id: string, expiresIn?: number | null) => string
-  /** Whether nothing in this world gives the server a reason to reject a polite client. */
+  /** Nothing in this world gives the server a reason to reject a polite client. */
   readonly isQuiet: boolean
   readonly hasClockSteps: boolean
 }
@@ -53,7 +53,6 @@ export function createCast(options: CastOptions) {
     renewKey(name: string, expiresIn: number | null): void {
       keys.set(name, [addKey(name, expiresIn)])
     },
-    /** How many calls have not ended. */
     open: () => open,
     /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
     async close(): Promise<void> {
@@ -149,7 +148,6 @@ const ALLOWED: readonly RuleId[] = [
   'backoff.constant',
 ]
 
-/** What the network and the server give reason to. */
 const FORESEEN =
   /^(ApiError|RateLimitError|QueueFullError|ApiKeyBannedError|ConnectionError|ContractError|TimeoutError|Error: No answer)|^TypeError: (fetch failed|terminated)/
 

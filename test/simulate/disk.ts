@@ -11,7 +11,7 @@ export type DiskCall = 'any' | keyof Disk
 export interface DiskFailure {
   readonly call: DiskCall
   readonly code: 'EIO' | 'ENOSPC'
-  /** Whether the call does its work nevertheless, or a part of it. */
+  /** The call does its work nevertheless, or a part of it. */
   readonly isDone: boolean
 }
 
@@ -22,7 +22,7 @@ const MOST_WRITTEN = 400_000_000
 const NO_PROCESS = 5_000_000
 /** Take space, and so fail on a full disk. */
 const GROWING = new Set(['open', 'write', 'writeSync', 'mkdir'])
-/** What a failing disk does not make fail: names and numbers are in memory, and so is `close`. */
+/** Calls that work on a failing disk: names and numbers are in memory, and so is `close`. */
 const IN_MEMORY = new Set(['existsSync', 'statSync', 'close', 'link'])
 
 /** A machine with one disk. */
@@ -60,7 +60,6 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
       alive.clear()
       disk = simulatedDisk(stateAfterCut(), atOnce)
     },
-    /** Whether every write fails because the disk is full. */
     setFull(full: boolean): void {
       isFull = full
     },
@@ -69,13 +68,11 @@ export function createMachine(seed: string, scheduler: Scheduler, slowestMs: num
       planned.heal()
       isFull = false
     },
-    /** How many calls have failed so far. */
     failures: () => failed,
     /** The disk of somebody for whom no call fails or takes time. */
     quiet: () => disk.as(NO_PROCESS),
     /** Of all files and folders beside the document. */
     names: () => disk.as(NO_PROCESS).readdir(FOLDER),
-    /** How many files are open. */
     handles: () => [...handles.values()].filter(pid => alive.has(pid)).length,
     dispose(): void {
       process.kill = realKill

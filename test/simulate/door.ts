@@ -5,7 +5,6 @@ import { halfOf, type WireRequest, type WireResponse } from './network.js'
 import type { Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 
-/** What stands between the network and a store. */
 export interface Door {
   /** Rejects when the connection is lost. */
   answer(request: WireRequest): Promise<WireResponse>

@@ -14,7 +14,6 @@ import { Violation } from './violation.js'
 const FOLDER = '/data/'
 const IN_USE = /is in use by/
 
-/** What one process has open. */
 export type Backend = Awaited<ReturnType<ReturnType<typeof createFileEngine>['open']>>
 
 /** A JSON file on a simulated disk, counts in memory, and what can go wrong with both. */
@@ -29,7 +28,6 @@ export function createFileEngine(options: Stage) {
   let kept: RateLimitSnapshot | undefined = [...known, ...crowdOf(setting)]
   model.state.limits.restore(known, setting.isCrowded)
   let deaths = 0
-  /** What processes have open. */
   let held: readonly { readonly name: string; readonly disk: Disk }[] = []
   let intruder: Promise<void> | undefined
   let refusals = 0
@@ -45,7 +43,7 @@ export function createFileEngine(options: Stage) {
       await copyTo(next)
       if (deaths === before) path = next
     },
-    /** What lies beside the file, or is open, when a storage is closed, and should not. */
+    /** Files and handles that a closed storage should not have left behind. */
     async leftovers() {
       await intruder
       const beside = `${path.slice(FOLDER.length)}.`
@@ -58,7 +56,7 @@ export function createFileEngine(options: Stage) {
     },
     kill: () => ended(machine.kill),
     cutPower: () => ended(machine.cutPower),
-    /** How often that has had a reason to fail. */
+    /** Number of reasons for it to fail so far. */
     failures: (what: 'open' | 'create'): number =>
       machine.failures() + (what === 'open' ? refusals : 0),
     happenings: {

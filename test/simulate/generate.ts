@@ -180,7 +180,7 @@ function lastCrash(choices: Choices, at: number): PlannedEvent[] {
   ]
 }
 
-/** What begins or ends at a whole minute, day or ban, one ms before it, right then, or one ms after it. */
+/** An event at a whole minute, day or ban, one ms before it, or one ms after it. */
 function edgeAfter(choices: Choices, at: number, { begin, options }: Setting): number {
   const now = begin + at
   const endOf = (window: number) => (Math.floor(now / window) + 1) * window
@@ -319,7 +319,6 @@ function planOf(choices: Choices, percent: number, next: () => PetPlan): CallPla
   return { do: percent < 93 ? 'all' : 'odd' }
 }
 
-/** What names are made of besides their number. */
 const ENDINGS = [
   '',
   '',
@@ -336,13 +335,12 @@ const ENDINGS = [
   '\u2028',
 ]
 
-/** What the animals of a world look like. */
 interface Style {
   /** Without what is hard to write, or to read again. */
   readonly isPlain: boolean
   /** Of some names, in characters. */
   readonly longest: number
-  /** How likely such a name is; one that is longer than a sector of the disk is written in parts. */
+  /** Probability of such a name; one that is longer than a sector of the disk is written in parts. */
   readonly oftenLong: number
 }
 

@@ -22,9 +22,8 @@ interface Sent {
   readonly reject: (error: Error) => void
 }
 
-/** What a client has to do with one of its connections. */
 interface Connection {
-  /** Whether it may send another request before the responses to earlier ones. */
+  /** True if it may pipeline another request. */
   isFree(): boolean
   send(sent: Sent, number: number, choices: Choices): void
 }
@@ -90,12 +89,12 @@ export async function createHttpDoor(store: Store, options: DoorOptions): Promis
     /** In the order in which the responses come. */
     const waiting: Sent[] = []
     let received = ''
-    /** How much has to be received before it is worth looking. */
+    /** Bytes that have to be there before it is worth looking. */
     let needed = 0
     let isSending = false
     let isOver = false
     let isReading = true
-    /** What it reads as soon as it reads. */
+    /** Data for it once it reads again. */
     let unread: (() => void) | undefined
     const socket = serverEnd(end, (bytes, done) => {
       unread = () => {
@@ -195,7 +194,7 @@ function serverEnd(end: () => void, write: (bytes: Buffer, done: () => void) => 
   })
 }
 
-/** What is listened to meanwhile has no port: its connections come by `emit`. */
+/** Servers that listen meanwhile have no port: their connections come by `emit`. */
 function withoutPort<T>(task: () => T) {
   const { prototype } = http.Server
   const open = new Set<Duplex>()

@@ -6,12 +6,11 @@ import { ensure } from './violation.js'
 /** The shortest pause before a retry when no response said how long to wait, in ms. */
 const SHORTEST_PAUSE = 1_000
 
-/** How one create has fared so far. */
 interface Attempt {
   state: 'under way' | 'lost' | 'failed' | 'rejected' | 'done'
   /** Until then, the client may not send it again. */
   until: number
-  /** How often it was lost or failed. */
+  /** Number of times it was lost or failed. */
   failures: number
 }
 

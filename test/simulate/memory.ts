@@ -5,7 +5,7 @@ import { Violation } from './violation.js'
 
 /** After how many worlds, as collecting garbage takes as long as a small world. */
 const INTERVAL = 25
-/** How much more than at first may be in use, in bytes: worlds differ, and code is compiled. */
+/** Allowed growth in bytes: worlds differ, and code is compiled. */
 const MARGIN = 32 * 1_048_576
 
 /** Watches that finished worlds leave nothing behind. */
@@ -38,7 +38,7 @@ export function watchMemory() {
 export async function memoryInUse(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
-  // What was looked at in one turn of the loop stays until its end.
+  // V8 keeps an object seen in one turn of the loop until its end.
   await settled()
   collect()
   await settled()

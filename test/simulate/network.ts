@@ -1,7 +1,6 @@
 import { choicesOf } from './random.js'
 import type { Delay, Scheduler } from './scheduler.js'
 
-/** What is sent, as plain values. */
 export interface WireRequest {
   readonly method: string
   /** Path and query. */
@@ -37,7 +36,6 @@ export interface Watcher {
 /** Undefined while nobody listens; rejects or stays pending when the process dies. */
 export type Server = (request: WireRequest) => Promise<WireResponse> | undefined
 
-/** How likely each mishap is. */
 export type Weather = Readonly<typeof QUIET>
 
 export const QUIET = {
@@ -63,7 +61,7 @@ const UNREADABLE_LIMITS = {
   'x-ratelimit-reset': '1e9',
 }
 
-/** What proxies answer by themselves. @param now by their clock */
+/** Answers of proxies. @param now by their clock */
 function foreignResponses(now: number): readonly WireResponse[] {
   const date = (ms: number) => new Date(now + ms).toUTCString()
   return [
@@ -82,9 +80,8 @@ function foreignResponses(now: number): readonly WireResponse[] {
   ]
 }
 
-/** How late a repeated request may be. */
 const REPEATED: Delay = { least: 0.1, most: 8_000 }
-/** How long it takes until a client notices that a connection is gone. */
+/** Time until a client notices that a connection is gone. */
 const NOTICED: Delay = { least: 1, most: 500 }
 
 export type Network = ReturnType<typeof createNetwork>

@@ -39,7 +39,7 @@ interface One {
 }
 
 /**
- * Whether some order of the operations explains all outputs: the search of Wing and Gong with the memory
+ * True if some order of the operations explains all outputs: the search of Wing and Gong with the memory
  * of Lowe, as in Porcupine. It takes exponential time in the number of operations that overlap.
  */
 function isLinearizable(operations: readonly One[]): boolean {

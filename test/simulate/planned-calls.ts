@@ -3,12 +3,10 @@ export type Moment = 'before' | 'after'
 interface Alarm<Call> {
   readonly call: Call | 'any'
   readonly when: Moment
-  /** How many calls are still to come before it. */
   left: number
   readonly task: () => void
 }
 
-/** What is planned for later calls to a disk or a driver. */
 export function createPlannedCalls<Call extends string, Failure>() {
   let alarms: Alarm<Call>[] = []
   let failures: Failure[] = []

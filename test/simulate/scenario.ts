@@ -10,7 +10,6 @@ export interface Scenario {
   readonly events: readonly PlannedEvent[]
 }
 
-/** What stays the same in a world. */
 export interface Setting {
   readonly begin: number
   readonly actors: readonly ActorSetting[]
@@ -19,15 +18,13 @@ export interface Setting {
   readonly anonymous: Limits | null
   readonly idempotencyMs: number | null
   readonly options: StoreSetting
-  /** Whether the store is given digests of API keys. */
   readonly hashesKeys: boolean
-  /** Whether counts survive a restart that was asked for. */
   readonly keepsLimits: boolean
   /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
   readonly door: 'http' | 'fetch' | 'handle'
-  /** Whether others have taken all budgets for addresses. */
+  /** Others have taken all budgets for addresses. */
   readonly isCrowded: boolean
-  /** How long a call to the disk of the JSON file takes at most; what comes meanwhile is written together. */
+  /** Longest call to the disk of the JSON file; items that arrive meanwhile are written together. */
   readonly diskMs: number
 }
 
@@ -70,15 +67,14 @@ export interface ActorSetting {
   readonly limits: Limits
   /** Of its connections. */
   readonly address: string
-  /** How many API keys it uses in turns, each of a customer of its own. */
+  /** Number of API keys that it uses in turns, each of a customer of its own. */
   readonly keys: number
-  /** How long its first key is valid, in ms. */
+  /** Validity of its first key, in ms. */
   readonly expiresIn: number | null
-  /** How far its clock is off, in ms. */
+  /** Error of its clock, in ms. */
   readonly skew: number
-  /** How patient it is, if it is polite. */
   readonly client: ClientSetting
-  /** What the limiter knows of it at the beginning. */
+  /** Its usage when the world begins. */
   readonly used: Usage | null
 }
 
@@ -112,7 +108,7 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'new-key'; readonly actor: string; readonly expiresIn: number | null }
 )
 
-/** Whether the clock of the server is set, so that Reset may be any instant. */
+/** True if the clock of the server is set, so that Reset may be any instant. */
 export function hasClockSteps(events: readonly PlannedEvent[]): boolean {
   return events.some(({ kind }) => kind === 'clock-step')
 }
@@ -124,7 +120,6 @@ export interface DiskMoment {
   readonly when: 'before' | 'after'
 }
 
-/** What an actor is asked to do. */
 export type CallPlan =
   | { readonly do: 'create'; readonly pet: PetPlan }
   | ({ readonly do: 'list' } & ListPlan)

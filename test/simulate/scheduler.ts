@@ -10,7 +10,7 @@ export type Cancel = () => void
 interface Entry {
   readonly at: number
   readonly name: string
-  /** What it returns is waited for: it may need real time. */
+  /** Its result is awaited: it may need real time. */
   readonly task: () => unknown
 }
 
@@ -30,7 +30,6 @@ export function createScheduler(seed: string, start: number) {
   return {
     /** In ms since the epoch, with fractions. */
     now: () => now,
-    /** How many events have happened. */
     steps: () => steps,
     /**
      * Has something happen after a random delay. The delay depends on the seed, the name, and how many
@@ -53,7 +52,6 @@ export function createScheduler(seed: string, start: number) {
       await settled()
       return entry.name
     },
-    /** How many events wait. */
     waiting: () => queue.length,
     /** Their names. */
     names: () => queue.map(({ name }) => name),

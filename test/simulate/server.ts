@@ -30,11 +30,11 @@ interface Saved {
   readonly keys: SavedKeys
 }
 
-/** How long a supervisor takes to start a process again. */
+/** Time in which a supervisor restarts a process. */
 const START = { least: 1, most: 2_000 }
-/** How long requests under way may keep a server from closing, in ms. */
+/** Longest time in which requests in progress keep a server from closing, in ms. */
 const LONGEST_DRAIN = 20_000
-/** How long the old key of a client stays valid. */
+/** Validity of a client's old key after its replacement. */
 const GRACE = 60_000
 
 /** The server through all of its processes: they come back by themselves. */
@@ -47,7 +47,7 @@ export function createServer(options: Stage) {
   let running: Process | undefined
   /** Through which the process is asked, until it is dead. */
   let door: Door | undefined
-  /** What the host is doing, which it does not interrupt. */
+  /** The task of the host, which it does not interrupt. */
   let task: { readonly name: string } | undefined
   let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
   /**
@@ -62,7 +62,6 @@ export function createServer(options: Stage) {
     ...engine,
     /** Undefined while nobody listens. */
     handle: (request: WireRequest): Promise<WireResponse> | undefined => running?.serve(request),
-    /** What happens to it besides requests. */
     happenings: {
       ...engine.happenings,
       kill: ({ calls, when, call }) => engine.atCall(calls, when, () => died(engine.kill), call),
@@ -72,7 +71,7 @@ export function createServer(options: Stage) {
         engine.setFull(true)
         scheduler.after('disk is free', ms, () => engine.setFull(false))
       },
-      // What the host does with its own store. They do nothing while there is none.
+      // Acts of the host on its own store. They do nothing while there is none.
       restart: () => host('restart', restart),
       snapshot: () => host('snapshot', snapshot),
       restore: () => host('restore', restore),
@@ -322,7 +321,6 @@ export function customerOf(id: string): string {
   return id.replace(/ #\d+$/, '')
 }
 
-/** What all servers are given. */
 function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
   const { options, idempotencyMs, anonymous, hashesKeys } = setting
   return {
@@ -346,7 +344,6 @@ function newKey(
   return [`key-${number}-of-${id.replaceAll(/[ #]+/g, '-')}`, { id, policy, expires }]
 }
 
-/** What a store is given. */
 function apiKeyOf(
   key: string,
   { id, policy, expires }: KeyRecord,

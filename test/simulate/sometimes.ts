@@ -1,4 +1,4 @@
-/** What the fixed seeds have to come across: a kind of trouble that never comes would prove nothing. */
+/** Troubles that the fixed seeds have to meet: one that never comes would prove nothing. */
 export const SOMETIMES: readonly string[] = [
   ...['create', 'list', 'get', 'HEAD', 'replay', 'repeated create', 'key is free again'],
   ...['400', '401', '404', '405', '410', '413', '422', '503'],

@@ -2,7 +2,6 @@ import type { ApiModel } from './model/api.js'
 import type { PlannedEvent, Setting } from './scenario.js'
 import type { Scheduler } from './scheduler.js'
 
-/** What all parts of a world share. */
 export interface Stage {
   readonly seed: string
   readonly setting: Setting

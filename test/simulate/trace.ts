@@ -4,7 +4,7 @@ const KEPT = 400
 /** Hashing line by line would take as long as all the rest. */
 const PIECE = 16_384
 
-/** What happened, in order. Its digest is the same wherever the same world runs. */
+/** The events in order. Its digest is the same wherever the same world runs. */
 export function createTrace(now: () => number, begin: number) {
   const hash = createHash('sha256')
   let piece = ''
@@ -16,7 +16,7 @@ export function createTrace(now: () => number, begin: number) {
     /** The event of that name is over, with everything that followed from it at once. */
     endStep(name: string): void {
       add(name)
-      // What happens at once happens in an order of its own on each version of Node.
+      // Simultaneous events have another order on each version of Node.
       piece += `${step.sort().join('\n')}\n`
       step = []
       if (piece.length < PIECE) return

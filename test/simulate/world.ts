@@ -16,10 +16,9 @@ const LONGEST_END = 30 * 86_400_000
 const MOST_STEPS_TO_END = 100_000
 const DAY = 86_400_000
 const UNCAUGHT = ['unhandledRejection', 'uncaughtException']
-/** What clients and server wait for, and not the host or the network. */
+/** Waits of clients and server, but not of the host or the network. */
 const TIMERS = ['timer', 'sleep', 'time limit', 'turn of the loop']
 
-/** What became of a world. */
 export type Outcome = Awaited<ReturnType<typeof runWorld>>
 
 /** Runs a world to its end, or until an invariant does not hold. */
@@ -56,10 +55,9 @@ export async function runWorld(scenario: Scenario) {
     putBack()
   }
   return {
-    /** How many events happened. */
     steps: scheduler.steps(),
     digest: trace.digest(),
-    /** How often what happened, to see that something did. */
+    /** Events by kind, to see that each happened. */
     counts,
     /** The first invariant that did not hold. */
     violation,

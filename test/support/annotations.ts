@@ -1,4 +1,3 @@
-/** What GitHub Actions makes of a line of a log. */
 export interface Annotation {
   readonly level: string
   readonly properties: Readonly<Record<string, string>>

@@ -40,7 +40,7 @@ import { assertPrinted, printsOf } from './printed.js'
  * - `text test=<path>`, `sh test=<path>`: not here, but read from the page by that test
  * - `text deploy`: not here, but typed by `test/engines/deploy.test.ts`
  *
- * What a block prints is compared with the block `text output` below it or, in JavaScript, with what
+ * The output of a block is compared with the block `text output` below it or, in JavaScript, with what
  * follows `// prints`, line by line; see `assertPrinted`.
  */
 export function testCodeBlocks(needs: 'node' | 'tools'): void {
@@ -230,7 +230,6 @@ async function runForAMoment(t: TestContext, code: string): Promise<string | und
   return runShell(t, stopping)
 }
 
-/** What the server prints when it starts, as on its own port. */
 async function startOf(t: TestContext): Promise<string> {
   const server = startInThread(['--port', '0'], process.env, MAIN)
   t.after(() => stopped(server))
@@ -266,7 +265,7 @@ function environment(): NodeJS.ProcessEnv {
   return { ...env, PATH: `${commands}:${env['PATH']}` }
 }
 
-/** What a process or thread prints until it exits, which it must do without an error. */
+/** The output of a process or thread, which must exit without an error. */
 async function output(
   running: Worker | ChildProcessByStdio<null, Readable, Readable>,
 ): Promise<string> {

@@ -1,5 +1,5 @@
 // Runs commands and modules in this thread, one after the other, each with words, variables and streams of its own.
-// What they load stays loaded: a command takes 2 ms of CPU instead of 60 to 150 as a process.
+// Loaded modules stay: a command takes 2 ms of CPU instead of 60 to 150 as a process.
 const { Console } = require('node:console')
 const { Writable } = require('node:stream')
 const { pathToFileURL } = require('node:url')

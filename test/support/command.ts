@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { MAIN, ROOT_URL } from './paths.js'
 
-/** How a command ended. */
 export interface Ended {
   readonly code: number | null
   readonly stdout: string
@@ -109,7 +108,7 @@ export function scriptCommand(script: string): string[] {
   return [process.execPath, '--require', LIGHT_FETCH, '--input-type=module', '-e', script]
 }
 
-/** What the build does not hold. */
+/** For files that are not in the build. */
 function supportFile(name: string): string {
   return fileURLToPath(new URL(`test/support/${name}`, ROOT_URL))
 }

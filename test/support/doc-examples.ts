@@ -34,7 +34,7 @@ function exampleIn(doc: string): string | undefined {
   return example?.replace(/^ \* ?/gm, '').trim()
 }
 
-/** How `testCodeBlocks` runs it; undefined where only a browser can. */
+/** The info string for `testCodeBlocks`; undefined for examples that need a browser. */
 export function infoOf(code: string): string | undefined {
   if (code.includes('/indexeddb')) return undefined
   if (/(postgres|redis):\/\//.test(code)) return 'js engines'

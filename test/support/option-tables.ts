@@ -14,7 +14,7 @@ import { ROOT } from './paths.js'
 interface DocumentedOption {
   readonly name: string
   readonly meaning: string
-  /** What follows `@default`, or 'required'. */
+  /** The text after `@default`, or 'required'. */
   readonly default: string
   /** The default in the code, where it is a literal. */
   readonly literal: string | undefined
@@ -143,7 +143,7 @@ const SOURCES = ['src', 'adapters'].flatMap(folder =>
     .map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
 )
 
-/** What stands between the braces of an interface, or of the declaration that it is made from. */
+/** The text between the braces of an interface, or of the declaration that it is made from. */
 function bodyOf(interfaceName: string): string | undefined {
   for (const { text } of SOURCES) {
     const found = new RegExp(

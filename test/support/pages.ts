@@ -11,7 +11,7 @@ export interface Page {
 
 export interface CodeBlock {
   readonly line: number
-  /** What follows the fence, such as `js test`. */
+  /** The text after the fence, such as `js test`. */
   readonly info: string
   readonly code: string
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** What a JavaScript block says that it prints: nothing, if it says nothing. */
+/** The output that a JavaScript block announces; nothing by default. */
 export function printsOf(info: string, code: string): string | undefined {
   if (!info.startsWith('js')) return undefined
   return [...code.matchAll(/\/\/ prints (.*)$/gm)].map(([, line]) => line).join('\n')

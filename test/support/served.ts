@@ -7,10 +7,9 @@ import { MAIN } from './paths.js'
 /** The command line as a server, in a process of its own. */
 export interface Served {
   readonly child: ChildProcess
-  /** What its ready line says. */
+  /** The object of its ready line. */
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
   readonly ready: any
-  /** What it has written to stderr so far. */
   log(): string
   /** Ends it as Ctrl+C does. */
   stop(): Promise<{ readonly code: number | null; readonly log: string }>

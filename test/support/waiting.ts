@@ -4,7 +4,6 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   for (; !(await holds()); await new Promise(setImmediate)) limit.throwIfAborted()
 }
 
-/** Whether a promise is resolved. */
 export function resolves(promise: Promise<unknown>): Promise<boolean> {
   return promise.then(
     () => true,

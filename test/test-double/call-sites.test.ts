@@ -24,7 +24,6 @@ writeFileSync(
   readFileSync(join(ROOT, 'test/test-double/call-sites/wrapper.cjs'), 'utf8'),
 )
 
-/** How a test may run, and the file in which its lines are. */
 const WAYS = {
   'as TypeScript through tsx': { file: 'callers.ts', words: ['--import', TSX] },
   'compiled, with source maps': {

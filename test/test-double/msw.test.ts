@@ -23,7 +23,7 @@ beforeEach(() => double.reset())
 after(() => server.close())
 after(() => double.close())
 
-/** What an app sees through MSW, and the number of animals after it. */
+/** Results of an app with MSW, and the number of animals after it. */
 const OUTCOMES: Record<string, Record<'fetch' | 'https', unknown[]>> = {
   reset: { fetch: ['TypeError: Failed to fetch', 1], https: ['TypeError: Network error', 1] },
   truncate: { fetch: [201, 'TypeError: terminated', 1], https: [201, 'Error: aborted', 1] },

@@ -29,12 +29,11 @@ export function numbers(double: TestDouble, filter?: ExchangeFilter): readonly n
   return double.requests(filter).map(({ n }) => n)
 }
 
-/** What its notes have seen. */
 export function notesOf(double: TestDouble, since: 'reset' | 'start' = 'reset'): readonly string[] {
   return double.report({ since }).notes.map(({ seen }) => seen)
 }
 
-/** What sends to a path of the API: in process, and over a socket. */
+/** Two ways to send to a path of the API: in process, and over a socket. */
 export async function doorsOf(double: TestDouble): Promise<readonly [Door, Door]> {
   const { url } = await double.listen()
   return [

@@ -134,7 +134,7 @@ async function runInBash(commands: readonly string[], cwd = tmpdir()): Promise<v
   }
 }
 
-/** What a server should receive: the headers of the connection are curl's own. */
+/** The request as a server should receive it: the headers of the connection are curl's own. */
 function sentAs({ method, target, headers, body }: PlainRequest, origin: string): RawRequest {
   const { host: _, ...own } = headers
   const bytes = latin1(body)

@@ -67,7 +67,7 @@ const USED_UP = [
 ]
 const LIMITED = [{ at: 0, status: 429, headers: { ...EXHAUSTED, 'retry-after': '60' } }]
 
-/** What one client does, and the findings and notes that it gets. */
+/** The requests of one client, and the findings and notes that it gets. */
 const CASES: readonly (readonly [
   behaviour: string,
   rows: readonly Row[],

@@ -11,7 +11,6 @@ import type { ApiHandler } from '../../src/protocol/api-request.js'
 /** A server that would make a trusting client hang, run out of memory or be misled. */
 export interface HostileServer {
   readonly name: string
-  /** What a run says, in its only line or among its failures. */
   readonly says: RegExp
   /** @default 10_000 */
   readonly timeout?: number

@@ -31,7 +31,7 @@ export function encode({ method, path, headers, body }, host) {
   return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`)
 }
 
-/** Whether a whole response is there: by Content-Length, otherwise by the last chunk. */
+/** Finds the end of a response by Content-Length, otherwise by the last chunk. */
 export function isComplete(received) {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return false

@@ -1,4 +1,4 @@
-// What else can go wrong for the client. It exits with 1, as something can: npm run explore
+// Tries more faults on the client. It exits with 1, as it finds one: npm run explore
 import { explore } from 'animal-adoption-store/test-double'
 import { createShelter } from './shelter.mjs'
 

@@ -63,7 +63,7 @@ function isTemporary({ status }) {
   return status === 0 || status === 429 || status >= 500
 }
 
-/** What the server asks for, or twice as long each time, in ms. */
+/** Retry-After, or twice as long each time, in ms. */
 function pauseAfter({ retryAfter }, attempt) {
   return retryAfter === null ? 1_000 * 2 ** (attempt - 1) : Number(retryAfter) * 1_000
 }

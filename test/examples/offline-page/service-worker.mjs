@@ -12,7 +12,7 @@ const store = createStore({
 })
 const api = toFetchHandler(store)
 
-// What a page needs without a network. A new name replaces all of it.
+// The files that a page needs without a network. A new name replaces all of them.
 const CACHE = 'site-1'
 const SITE = ['./', 'page.mjs']
 

@@ -268,7 +268,7 @@ test('console - streams are limited in number, and end with their readers', {
     }),
   )
   assert.equal((await get('/_console/events')).status, 503)
-  // What a browser does when it leaves the page: it stops sending and reading.
+  // A browser that leaves the page stops sending and reading.
   const closed = sockets.map(socket => once(socket.resume().end(), 'close'))
   await Promise.all(closed)
   const again = await get('/_console/events')

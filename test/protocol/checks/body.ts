@@ -80,7 +80,7 @@ export const bodyChecks: Checks = {
         for (const [levels, status] of [
           [999, 201],
           [1_000, 400],
-          // What overflows a stack, whatever is inside.
+          // A depth that overflows a stack, whatever is inside.
           [inner === '' ? 100_000 : 6_000, 400],
         ] as const) {
           const deep = open.repeat(levels) + (inner || '1') + close.repeat(levels)

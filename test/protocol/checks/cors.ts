@@ -3,7 +3,7 @@ import { assertError, type Checks, demoHeaders, post } from './check.js'
 
 const EXPOSED =
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Deprecation, Sunset, Link, WWW-Authenticate, Allow, Location, Date'
-/** What a page reads without being told (Fetch standard), and what concerns its browser only. */
+/** Headers that a page reads anyway (Fetch standard), or that concern its browser only. */
 const NOT_EXPOSED =
   /^(cache-control|content-(type|length)|vary|x-content-type-options|access-control-.*)$/
 const PREFLIGHT = { origin: 'https://example.org', 'access-control-request-method': 'POST' }

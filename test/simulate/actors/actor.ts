@@ -13,12 +13,10 @@ export interface Actor {
 
 export interface ActorContext {
   readonly setting: ActorSetting
-  /** Whether creates may carry an Idempotency-Key that counts. */
   readonly hasIdempotency: boolean
   /** Of the server. */
   readonly options: StoreSetting
   readonly fetch: typeof fetch
-  /** What was sent with that, and what came. */
   readonly sent: readonly Sent[]
   /** Its own clock, which may be off. */
   readonly clock: () => number
@@ -33,7 +31,7 @@ export interface ActorContext {
 }
 
 export interface ActorKind {
-  /** Whether it has to keep to the rules: its requests are checked, and the verdict must not accuse it. */
+  /** It keeps to the rules: its requests are checked, and the verdict must not accuse it. */
   readonly isPolite?: boolean
   readonly create: (context: ActorContext) => Actor
 }

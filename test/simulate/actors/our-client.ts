@@ -111,7 +111,7 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     throw error
   }
 
-  /** Whether some response has said so. */
+  /** True if some response has announced it. */
   function isToldOf(rateLimit: RateLimit | undefined): boolean {
     const isIn = (headers: Readonly<Record<string, string>> = {}) =>
       (['limit', 'remaining', 'reset'] as const).every(

@@ -31,7 +31,7 @@ export function watchWaits({ setting, clock, fail }: ActorContext): Hooks {
   }
 
   function ensureWait(holds: boolean, about: () => readonly unknown[]): void {
-    // What a hook throws does not affect the call.
+    // A failing hook does not affect the call.
     if (!holds)
       fail(new Violation('client.waits', `${setting.name} announces a wait of ${about()}`))
   }

@@ -22,7 +22,7 @@ export interface ApiModelOptions {
   readonly anonymous: Limits | null
   readonly options: StoreSetting
   readonly idempotencyMs: number | null
-  /** How often the disk has failed; a 503 needs a reason. */
+  /** Number of failures of the disk; a 503 needs a reason. */
   readonly failures: () => number
   readonly note: (what: string) => void
 }
@@ -36,7 +36,6 @@ interface Call {
   readonly failures: number
 }
 
-/** What the server must answer, and what it has answered. */
 export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
   const { pagination, cors, defaultStatus, sunsetAt, deprecatedAt, standardHeaders } =
@@ -45,13 +44,12 @@ export function createApiModel(options: ApiModelOptions) {
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
   const { announce, ensureAnnounced } = createEventModel()
-  /** How often the disk had failed when a create last succeeded. */
+  /** Failures of the disk when a create last succeeded. */
   let failuresBefore = 0
 
   const state = createState(idempotencyMs, () => note('key is free again'))
 
   return {
-    /** What is stored and counted. */
     state,
     /** An animal that some client will send. */
     register(pet: NewPet): void {
@@ -59,7 +57,7 @@ export function createApiModel(options: ApiModelOptions) {
       const { name, categoryId } = pet
       animals.set(name, textOf(status === undefined ? { name, categoryId } : { ...pet, status }))
     },
-    /** What it is stored as; undefined for a name that nobody sends. */
+    /** The stored form of a name; undefined for a name that nobody sends. */
     textOf: (name: string) => animals.get(name),
     /** The ids that creates of an animal were answered with. */
     answered: (name: string): ReadonlySet<number> => answers.get(name) ?? new Set(),
@@ -185,7 +183,7 @@ export function createApiModel(options: ApiModelOptions) {
     }
   }
 
-  /** Whether there is a next page may depend on creates meanwhile, but not on a page that is not full. */
+  /** A next page may depend on creates meanwhile, except after a page that is not full. */
   function checkNext(
     { headers }: WireResponse,
     { limit, status }: { readonly limit: number; readonly status: string | undefined },
@@ -294,7 +292,7 @@ export function createApiModel(options: ApiModelOptions) {
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** What belongs to limits has an invariant of its own. */
+/** Checks all headers but those about limits, which have an invariant of their own. */
 function checkHeaders({ headers }: WireResponse, expected: Headers): void {
   for (const name of new Set([...Object.keys(headers), ...Object.keys(expected)])) {
     const isOfLimits = /ratelimit|retry-after|cache-control/.test(name)

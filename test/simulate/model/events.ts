@@ -3,7 +3,7 @@ import type { Pet } from '../../../src/index.js'
 import { ensure } from '../violation.js'
 import { jsonOf, seen } from './pets.js'
 
-/** What stores have announced to their hosts, until a response shows that it was right. */
+/** Announcements of stores to their hosts, until a response confirms them. */
 export function createEventModel() {
   const announced: string[] = []
   const announce: Emit = (name, given) => {

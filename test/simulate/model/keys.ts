@@ -7,9 +7,9 @@ export type SavedKeys = ReadonlyMap<string, readonly Attempt[]>
 interface Attempt {
   readonly name: string
   readonly expiresAt: number
-  /** How often its animal has been stored, if this one has stored it. */
+  /** Number of times its animal has been stored, if this one has stored it. */
   readonly turn: number
-  /** Whether the clock has shown its end. */
+  /** True once the clock has shown its end. */
   isOver: boolean
   isUnderWay: boolean
   /** Of the animal that the key names; unknown until an answer tells. */
@@ -45,7 +45,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
       keys.set(key, [...before, own])
       return answersTo(key, own, holderOf(before), now)
     },
-    /** What is under way will never be answered: the process is dead. */
+    /** Calls in progress will never be answered: the process is dead. */
     crash(): void {
       for (const one of [...keys.values()].flat()) one.isUnderWay = false
     },
@@ -62,7 +62,7 @@ export function createKeyModel(ttl: number, onFree: () => void) {
       const next = copyOf(saved, one => ({ ...one }))
       for (const [key, attempts] of keys) {
         const underWay = attempts.filter(one => one.isUnderWay)
-        // What another answer told of them may be gone.
+        // The animal that another answer named may be gone.
         for (const one of underWay) one.id = undefined
         if (underWay.length > 0) next.set(key, [...(next.get(key) ?? []), ...underWay])
       }
@@ -94,11 +94,11 @@ export function createKeyModel(ttl: number, onFree: () => void) {
       )
 
     return {
-      /** How often its animal may have been stored, if this create stores it. */
+      /** Number of times its animal may have been stored, if this create stores it. */
       most: turn,
       stored(id: number): void {
         own.isUnderWay = false
-        // Whether the restore came before or after it is unknown.
+        // The restore may have come before or after it.
         if (era !== begun) return
         const message = () => `${name} was stored with the key of animal ${known?.id}`
         ensure(!holder(), 'response.true', message)

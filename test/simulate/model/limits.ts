@@ -1,7 +1,6 @@
 import type { Limits, RateLimitSnapshot, Usage } from '../../../src/index.js'
 import { usualBanAfter } from '../scenario.js'
 
-/** What the response to one request says about limits. */
 export interface Told {
   readonly code: 'rate_limit_exceeded' | 'api_key_banned' | undefined
   /** The headers, as text. */
@@ -31,7 +30,7 @@ export type LimitModel = ReturnType<typeof createLimitModel>
 /** The limits of the specification (spec §8), written once more and for reading only. */
 export function createLimitModel() {
   let budgets = new Map<string, Budget>()
-  /** Whether all addresses share one budget, as there are so many others. */
+  /** All addresses share one budget, as there are so many others. */
   let isShared = false
 
   return {

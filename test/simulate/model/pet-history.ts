@@ -49,7 +49,6 @@ export function createPetHistory() {
   let era = 0
 
   return {
-    /** What is known to be stored, by id. */
     get pets(): ReadonlyMap<number, SeenPet> {
       return pets
     },
@@ -59,7 +58,7 @@ export function createPetHistory() {
     },
     create,
     read,
-    /** What is under way will never end: the process is dead. */
+    /** Calls in progress will never end: the process is dead. */
     crash(): void {
       era++
     },

@@ -4,7 +4,6 @@ import type { WireRequest } from '../network.js'
 export interface Failure {
   readonly status: number
   readonly code: string
-  /** What its message says. */
   readonly words: readonly string[]
 }
 
@@ -123,7 +122,6 @@ function createFailure(request: WireRequest, rules: Rules): Failure | undefined 
   return problems.length > 0 ? failure(400, 'invalid_request', problems.join('; ')) : undefined
 }
 
-/** What is wrong with a body, as its message begins. */
 function problemsOf(body: string): readonly string[] {
   if (body === '') return ['The body is missing']
   if (body.startsWith('[[') || !isJson(body)) return ['The body is not valid JSON']
@@ -150,7 +148,6 @@ const FIELDS: Readonly<Record<string, string>> = {
   status: `must be one of ${STATUSES.join(', ')}`,
 }
 
-/** What to change about the header. */
 function wrongCredential(request: WireRequest): string {
   const { authorization = '', 'x-api-key': other } = request.headers
   if (tokenOf(request)) return 'not valid'

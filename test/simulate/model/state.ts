@@ -11,7 +11,6 @@ export interface KeyRecord {
   readonly expires?: number | undefined
 }
 
-/** What is stored and counted. */
 export interface ModelState {
   readonly history: PetHistory
   readonly limits: LimitModel
@@ -19,7 +18,7 @@ export interface ModelState {
   readonly keys: Map<string, KeyRecord>
   /** Idempotency keys. */
   readonly used: KeyModel
-  /** What is under way will never end: the process is dead. */
+  /** Calls in progress will never end: the process is dead. */
   crash(): void
 }
 

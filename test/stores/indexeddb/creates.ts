@@ -1,4 +1,3 @@
-// What a tab or a worker does until it is killed.
 import { indexedDbStorage } from '../../../adapters/stores/indexeddb/index.js'
 
 export { indexedDbStorage }

@@ -1,4 +1,3 @@
-// What a page, a worker and a service worker run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -15,7 +15,7 @@ export interface Outcome {
 
 export type Record = ReturnType<typeof createRecord>
 
-/** What those who are killed were to do, what they were acknowledged, and what has no answer yet. */
+/** Creates of killed programs: planned, acknowledged, and without an answer. */
 export function createRecord(seed: number) {
   const random = createRandom(seed)
   const acknowledged = new Map<number, string>()

@@ -84,7 +84,7 @@ test('json file - check and copy fail for a document that does not match its che
     assert.match(stderr, changed)
     assert.deepEqual(contentOf(path), before)
   }
-  // What the line says works.
+  // The advice in the line works.
   const kept = edited.replace(/,"crc32":"\w+"/, '')
   fs.writeFileSync(path, kept)
   fs.writeFileSync(`${path}.journal`, batchFor(kept, TOM_2))

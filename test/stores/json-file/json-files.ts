@@ -9,7 +9,7 @@ import type { Pet } from '../../../src/pets/schema.js'
 import { type DiskCall, diskError, watchedDisk } from './disk-faults.js'
 
 /**
- * What another process prints that opens a file with a function of a module: 'opened', or why not. Undefined
+ * The output of another process that opens a file with a function of a module: 'opened', or why not. Undefined
  * where this machine does not let it run.
  *
  * @param before a command of the shell that runs before, with the file as `$1`
@@ -100,7 +100,7 @@ export function faults() {
   }
 }
 
-/** What a new process would find in the files as they are now. */
+/** The animals that a new process would find in the files as they are now. */
 async function crashed(path: string): Promise<readonly Pet[]> {
   const copy = fs.mkdtempSync(join(path, '..', '..', 'copy-'))
   for (const name of ['pets.json', 'pets.json.journal']) {

@@ -94,7 +94,7 @@ test('batches - an item whose caller has gone is rejected when its batch is form
   const stays = add('stays', () => false)
   gone = true
   release()
-  // What was sent cannot be taken back.
+  // A batch that was sent cannot be taken back.
   assert.equal(await first, 'first')
   await assert.rejects(left, { code: 'storage_unavailable', message: /^The client hung up/ })
   assert.equal(await stays, 'stays')

@@ -87,7 +87,7 @@ async function failures(factory: StorageFactory): Promise<string[]> {
   return settled.flatMap(run => (run.status === 'rejected' ? [(run.reason as Error).message] : []))
 }
 
-/** What a broken storage does in another way than a correct one. */
+/** Replaces methods of a correct storage by broken ones. */
 type Plant = (good: PetStorage) => Partial<Reopenable>
 
 /** A bug for each case of the suite, by the id of the case that finds it. */

@@ -130,11 +130,10 @@ function busyPool() {
   let hanging: Promise<void> | undefined
   let next = 1
   const pool = {
-    /** How often it was asked for a connection. */
     asked: 0,
     /** The names of each batch of inserts. */
     sent: [] as string[][],
-    /** How many connections came back as broken. */
+    /** Connections that came back as broken. */
     dropped: 0,
     recover: () => recover(),
     /** Lets the next query hang until the returned function cuts its connection. */

@@ -263,7 +263,6 @@ function replace(path: string): void {
   fs.renameSync(`${path}.backup`, path)
 }
 
-/** What somebody does with the file in another program. */
 async function byHand(path: string, act: (database: Database) => unknown): Promise<void> {
   const database = loadDriver(path)(path)
   try {

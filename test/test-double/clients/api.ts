@@ -2,7 +2,7 @@ import type { Fault, TestDouble } from '../../../adapters/test-double/index.js'
 
 type StatusFault = Extract<Fault, { kind: 'status' }>
 
-/** What a hand-written client has to work with: a double, its clock, and ways to send to it. */
+/** The tools of a hand-written client: a double, its clock, and ways to send to it. */
 export interface Api {
   readonly double: TestDouble
   /** On a connection of its own, as curl does. */

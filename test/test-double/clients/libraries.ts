@@ -3,7 +3,7 @@ import { type Client, randomFrom, retry, times } from './api.js'
 /** A pause in seconds, after so many failures from 0 on. */
 type PauseOf = (at: number, random: () => number, before: number) => number
 
-/** How libraries space the retries of a request that fails without Retry-After, by default or as their pages show. */
+/** Pauses of libraries between retries without Retry-After, by default or as their pages show. */
 const PAUSES: Record<string, PauseOf> = {
   'cockatiel, from 300 to 600 ms': at => Math.min(0.3 * 2 ** at, 0.6),
   'async-retry, from 200 to 500 ms': (at, random) => Math.min((1 + random()) * 0.2 * 2 ** at, 0.5),

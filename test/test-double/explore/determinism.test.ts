@@ -98,7 +98,7 @@ test('explore - a 503 after a request that stores nothing is the same as one bef
   )
 })
 
-/** What the client gets, and the state it leaves behind. */
+/** The response, and the state after it. */
 async function faulted(path: string, init: RequestInit, when: 'before' | 'after') {
   const settings = readExploreOptions({
     double: { pagination: true, deprecatedAt: 0, snapshot: { pets: [REX, BO], nextId: 3 } },

@@ -142,9 +142,7 @@ function shuffledBy<T>(seed: number, items: readonly T[]): readonly T[] {
     .map(({ item }) => item)
 }
 
-/** What a run with a set of faults comes to. */
 interface Tried {
-  /** Whether every fault was injected. */
   readonly isReached: boolean
   readonly hasFailed: boolean
 }

@@ -40,7 +40,6 @@ export interface Scenario {
   readonly deeds: readonly Deed[]
 }
 
-/** How requests of a scenario reach the double. */
 export interface Door {
   send(path: string, init: RequestInit): Promise<unknown>
 }

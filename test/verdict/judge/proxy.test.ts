@@ -264,7 +264,7 @@ test('proxy - redirects are not followed, and paths outside the base path pass u
   assert.deepEqual([other.sockets.length, proxy.report().requestCount], [0, 0])
 })
 
-/** What a bad server does with a connection, and what the client gets. */
+/** Bad servers, and what the client gets. */
 const HOSTILE: readonly (readonly [behaviour: string, answer: string])[] = [
   ['closes without a response', ''],
   ['sends bytes that are not HTTP', 'SSH-2.0-OpenSSH\r\n'],

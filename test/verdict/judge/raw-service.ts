@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 /** A server that does with its sockets whatever a test wants. */
 export interface RawService extends AsyncDisposable {
   readonly url: string
-  /** What each connection has received, in the order in which they were opened. */
+  /** Bytes per connection, in the order in which they were opened. */
   readonly received: readonly string[]
   readonly sockets: readonly Socket[]
   /** When the other side has ended each of them. */

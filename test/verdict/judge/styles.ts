@@ -21,7 +21,7 @@ function stylesOf(clients: Record<string, Client>, finds: readonly RuleId[]): St
 }
 
 /**
- * What two verdicts on the same requests have in common: everything but the names of keys, and what a
+ * The common part of two verdicts on the same requests: everything but the names of keys, and what a
  * lost response said.
  */
 export function said({ findings, notes, requestCount: requests }: Report) {

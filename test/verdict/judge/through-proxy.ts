@@ -30,7 +30,7 @@ export async function proxyTo(
   return { ...proxy, report: observer.report, [Symbol.asyncDispose]: proxy.close }
 }
 
-/** What a client of the corpus works with, over sockets. `close` ends its connections. */
+/** A client of the corpus over sockets. `close` ends its connections. */
 export function apiOver(url: string, double: TestDouble): Api & { close(): void } {
   const clients: Client[] = []
   const { origin, pathname } = new URL(url)

@@ -2,11 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Int64, isInt64 } from '../../../src/lib/int64.js'
 import { parseJson, toJson } from '../../../src/lib/json.js'
 
-/** What the specification leaves to the server. */
+/** Choices that the specification leaves to the server. */
 export interface Choices {
   readonly apiKeys: readonly string[]
   readonly clock: () => number
-  /** What each response announces, and when a request is rejected. @default no headers */
+  /** The limits of each response, and the rejection. @default no headers */
   readonly limits?: (key: string, now: number) => Count
   /** Of the 429. @default seconds */
   readonly retryAfter?: (seconds: number, now: number) => string

@@ -9,7 +9,6 @@ const handler = toFetchHandler(store)
 export const GET = handler
 export const POST = handler
 
-/** How Next calls a route. */
 export const called: (
   request: NextRequest,
   context: { params: Promise<object> },
