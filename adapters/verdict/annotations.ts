@@ -18,7 +18,6 @@ export function verdictError(report: Report, text: string): VerdictError {
 
 export type Level = 'error' | 'warning'
 
-/** The findings and notes that count. */
 export function problemsOf({ findings, notes }: Report): readonly (readonly [Level, Finding])[] {
   return [...findings, ...notes]
     .filter(({ allowed }) => !allowed)

@@ -32,7 +32,6 @@ export function callSiteOf({ stack = '' }: Error): CallSite | undefined {
   return undefined
 }
 
-/** A frame, with or without the name of its function. */
 const FRAME = /^ +at (?:.*? \()?(.+?):(\d+):(\d+)\)?$/gm
 
 /** With slashes; undefined for code of Node, or of no file. */
@@ -51,7 +50,6 @@ function isOwn(path: string): boolean {
 
 let own: readonly string[] | undefined
 
-/** This file is in one of them. */
 function ownFolders(): readonly string[] {
   const [, location = ''] = captureStack().stack?.matchAll(FRAME).next().value ?? []
   const [, base] = pathOf(location)?.match(/^(.*\/)(?:adapters\/verdict|commonjs)\/[^/]+$/) ?? []

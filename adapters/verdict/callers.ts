@@ -5,9 +5,7 @@ import type { Callers } from './log/recorder.js'
 import { MOST_REMEMBERED, remember } from './rules/rule.js'
 
 interface Caller {
-  /** The connections of the requests in flight. */
   readonly underWay: (ConnectionSpan | undefined)[]
-  /** True if `last` is the connection of its last answer. */
   isKnown: boolean
   last: ConnectionSpan | undefined
   /** When its last answer was given, on the count of its connections. */
@@ -84,19 +82,16 @@ function spanOf(connection: Connection | undefined): ConnectionSpan | undefined 
  */
 export type ConnectionSpan = ReturnType<ReturnType<typeof createConnections>>
 
-/** @returns opens a connection */
 export function createConnections() {
   let events = 0
   return () => {
     const span = {
       opened: ++events,
       ended: undefined as number | undefined,
-      /** True once any request has arrived on it. */
       isUsed: false,
       use() {
         span.isUsed = true
       },
-      /** Counts an answer on it. */
       mark: () => ++events,
       end() {
         span.ended ??= ++events

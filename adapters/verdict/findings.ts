@@ -10,7 +10,6 @@ const MOST_SENTENCES = 3
 
 /** Where something was seen: the number of the run, and its name in the report. */
 export interface Place {
-  /** 1, 2, 3 … */
   readonly number: number
   readonly where: string | null
 }
@@ -25,12 +24,10 @@ interface Entry {
   readonly place: Place
   /** Each with the times it was seen. */
   readonly texts: Map<string, number>
-  /** Number of further texts. */
   more: number
   readonly requests: Set<number>
   /** The first of `requests`, and the rejection that each ignored. */
   readonly shown: { readonly exchange: Seen; readonly cause: Seen | undefined }[]
-  /** A sentence for each of the first early requests. */
   readonly evidence: string[]
 }
 
@@ -74,7 +71,6 @@ export function createFindings(entries: Map<string, Entry> = new Map()) {
         all.filter(({ isLikely }) => isLikely === likely).map(entry => findingOf(entry, allow))
       return { findings: of(false), notes: of(true) }
     },
-    /** For `createFindings`. */
     copy: () => structuredClone(entries),
   }
 }

@@ -2,7 +2,6 @@
 export interface JUnitCase {
   readonly group: string
   readonly name: string
-  /** `details` may have several lines. */
   readonly failure?: { readonly message: string; readonly details?: string } | undefined
   /** Why it says nothing, or what is allowed. */
   readonly skipped?: string | undefined

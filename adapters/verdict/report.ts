@@ -80,7 +80,6 @@ export function resultText(report: Report, untested: string | undefined, aside =
 const UNTESTED =
   'no requests arrived, so nothing was checked. Does the client use the base URL of this store?'
 
-/** A finding with its first requests. */
 export function findingText(finding: Finding, mark = ''): string {
   const { requests, shown } = finding
   const more = requests.length - shown.length

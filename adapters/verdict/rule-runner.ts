@@ -24,14 +24,12 @@ export function createRuleRunner(options: RunnerOptions) {
   return {
     catchUp,
     faults,
-    /** The violations that this exchange completes. */
     see(exchange: Exchange): readonly Violation[] {
       const { watches, isOneByOne } = callerOf(exchange.keyId)
       const seen = seenOf(exchange, isOneByOne(exchange))
       lag = seen.lag.answeredAt
       return watches.flatMap(watch => watch.see(seen))
     },
-    /** The violations so far in what is still going on. */
     open(): readonly Violation[] {
       const watches = [...callers.values()].flatMap(caller => caller.watches)
       return watches.flatMap(watch => watch.open(now() + lag))

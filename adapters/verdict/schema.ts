@@ -46,7 +46,6 @@ export const findingSchema = z.object({
 })
 
 export const reportSchema = z.object({
-  /** True without findings, apart from allowed ones. */
   ok: z.boolean(),
   requestCount: count,
   /** Requests that the journal has dropped; they are judged nevertheless. */

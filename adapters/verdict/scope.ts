@@ -29,7 +29,6 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
       const place = { number: ++opened, where }
       const part = {
         runner,
-        /** This many requests have arrived. */
         arrive(count: number): void {
           requestCount += count
         },

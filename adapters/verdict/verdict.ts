@@ -5,7 +5,6 @@ import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
 import { createScope, type Scope } from './scope.js'
 
-/** The source of the exchanges of a run. */
 export interface Source extends Omit<RunnerOptions, 'catchUp' | 'clients'> {
   /** The restored journal, which reports since the start leave out. */
   readonly restored?: Pick<JournalState, 'exchanges' | 'received'> | undefined
@@ -33,7 +32,6 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
 
   return {
     sinceStart,
-    /** On everything since the start. */
     report: sinceStart.report,
     /**
      * Starts a run that a reset ends.
@@ -53,7 +51,6 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
       let [sinceReset, part] = openReset(0)
       part.arrive(exchanges.length)
       return {
-        /** This many requests have arrived. */
         arrive(count: number): void {
           for (const one of [part, ...parts]) one.arrive(count)
         },

@@ -1,7 +1,6 @@
 import type { ApiRequest } from '../../../src/protocol/api-request.js'
 import type { Exchange } from '../log/exchange.js'
 
-/** A client has a few. */
 const MOST_NAMES = 1_000
 
 /** Numbers credentials without showing them, because only the service knows the ids of its keys. */

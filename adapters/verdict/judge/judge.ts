@@ -14,7 +14,6 @@ import { observeBody } from './response-body.js'
 export interface Judge {
   /** Sends through the option `fetch`, whose arguments and results it passes on. */
   readonly fetch: typeof globalThis.fetch
-  /** Findings about the client since the start. */
   report(): JudgeReport
   /**
    * Fails a test whose client was not polite.

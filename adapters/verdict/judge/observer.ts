@@ -23,7 +23,6 @@ export interface JudgeReport extends Report {
   readonly decided: number
 }
 
-/** One request, as its transport reports on it. */
 export type Observed = NonNullable<ReturnType<Observer['begin']>>
 
 /** The loss of a response: no connection, silence, half a body, or no JSON. */
@@ -62,7 +61,6 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   let decided = 0
 
   return {
-    /** Begins to observe a request. Returns undefined below another base URL. */
     begin(request: ReadRequest) {
       const found = route(request.method, request.path)
       if (!found) return undefined
@@ -112,7 +110,6 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       const { status, answeredAt, headers } = outline
       recording.see({
         ...outline,
-        // 0 means that no response came.
         status: status === 0 ? null : status,
         keyId: credentials.judged(outline),
         headers: localHeaders(headers, answeredAt),

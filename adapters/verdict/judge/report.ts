@@ -7,7 +7,6 @@ export interface ServiceFailures {
   readonly first: { readonly reason: string } | undefined
 }
 
-/** The report for people, including the failures that could not be judged. */
 export function judgeText(
   report: JudgeReport,
   failures?: ServiceFailures,

@@ -18,7 +18,6 @@ export function createLog<Item>(options: LogOptions) {
   let total = 0
 
   return {
-    /** Number of the oldest item kept. */
     first,
     last: () => last,
     dropped: () => dropped,
@@ -43,7 +42,6 @@ export function createLog<Item>(options: LogOptions) {
         found.push(items.get(at)?.item as Item)
       return found
     },
-    /** Drops the oldest until at most `most` are kept. */
     trim,
     /** Forgets all items and drops; numbering goes on. */
     clear(): void {

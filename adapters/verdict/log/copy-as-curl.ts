@@ -2,7 +2,6 @@ import { REDACTED } from './redact.js'
 
 export interface PlainRequest {
   readonly method: string
-  /** Path and query, as sent. */
   readonly target: string
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>

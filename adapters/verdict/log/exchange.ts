@@ -29,7 +29,6 @@ export const exchangeSchema = z.object({
   /** Path and query as sent, without the values of unknown parameters. */
   url: z.string(),
   status: z.nullable(z.int()),
-  /** `code` of the Error body. */
   code: z.nullable(z.custom<ErrorCode>(isString.accepts)),
   requestHeaders: headers,
   headers,
@@ -40,7 +39,6 @@ export const exchangeSchema = z.object({
   requestDigest: z.string(),
   /** Unknown query parameters and body fields, by name. */
   unknown: z.readonly(z.array(z.string())),
-  /** The injected fault. */
   fault: z.nullable(z.custom<FaultKind>(isString.accepts)),
   /** `Location` of the stored animal, if a fault replaced the 201 with an error. */
   location: z.optional(z.string()),

@@ -229,7 +229,6 @@ export type FaultOptions = {
   readonly [K in FaultKind]: { readonly kind: K } & OptionsOf<(typeof FAULT_KINDS)[K]['options']>
 }[FaultKind]
 
-/** Returns a kind's declaration, for code that treats all kinds alike. */
 export function kindOf(kind: FaultKind): Kind {
   return FAULT_KINDS[kind]
 }

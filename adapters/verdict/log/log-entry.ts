@@ -27,7 +27,6 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     operation: about?.operation ?? null,
     /** Null for a request that is never answered. */
     status: status === 0 ? null : status,
-    /** `code` of the Error body. */
     code: errorOf(response).code,
     /** Id of the API key; null without a valid one. */
     keyId: about?.knownKey?.id ?? null,

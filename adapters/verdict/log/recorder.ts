@@ -55,7 +55,6 @@ export interface JournalEntry extends Exchange {
   toCurl(origin?: string): string
 }
 
-/** The operation of a request, and the id of its key. */
 export interface Call {
   readonly operation: Operation | undefined
   readonly keyId: string | undefined
@@ -67,7 +66,6 @@ type Item =
   | { readonly recorded?: never; readonly plain: Exchange }
 
 export type Recorder = ReturnType<typeof createRecorder>
-/** An exchange without its response. */
 export type OpenExchange = ReturnType<Recorder['begin']>
 
 /** Keeps the last exchanges with a service, in order of arrival. */
@@ -213,7 +211,6 @@ function ownCopy({ body, headers, isGone: _, ...request }: ReadRequest): ReadReq
 /** Fixed cost of an exchange, in characters. */
 const OVERHEAD = 500
 
-/** Size of texts, bytes and headers. */
 function sizeOf(
   ...parts: readonly (ReadRequest['body'] | ReadRequest['headers'] | null)[]
 ): number {

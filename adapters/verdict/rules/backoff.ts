@@ -43,7 +43,6 @@ interface Run {
 /** Enough to see an exponential backoff grow. */
 const MOST_TRIES = 20
 
-/** Retries whose pauses do not grow. */
 export const watchBackoff: CreateWatch = () => {
   const last = new Map<string, Seen>()
   const runs = new Map<string, Run>()
@@ -83,7 +82,6 @@ export const watchBackoff: CreateWatch = () => {
   }
 }
 
-/** Follows different requests that fail in a row. */
 function watchOthers(): (exchange: Seen) => readonly Violation[] {
   let failed: readonly Seen[] = []
   return exchange => {

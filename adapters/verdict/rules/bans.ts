@@ -35,7 +35,6 @@ export function createBans({ clients, isFromOutside = false }: KeyUse) {
   let met: { readonly exchange: Seen; readonly until: number } | undefined
 
   return {
-    /** The violation when this request got the key banned. */
     see(exchange: Seen): Violation | undefined {
       const { at, code, fault, lag } = exchange
       const decidedIn = Math.floor((endOf(exchange) - lag.answeredAt) / MINUTE)

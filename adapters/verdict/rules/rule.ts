@@ -5,12 +5,10 @@ import { kindOf } from '../log/fault-kinds.js'
 
 /** A rule for clients. The tables of the pages come from here. */
 export interface Rule {
-  /** It never changes. */
   readonly id: string
   readonly fix: string
   /** The option of the command line that the fix needs. */
   readonly flag?: string
-  /** Describes a violation. */
   readonly violatedBy: string
   /** Certainty seen from outside a service, if not `exact`. */
   readonly fromOutside?: string
@@ -22,17 +20,13 @@ export interface Seen extends Omit<Exchange, 'path' | 'query' | 'requestBody' | 
   readonly lag: NonNullable<Exchange['lag']>
   /** True if the key has sent one request at a time, as far as its connections show. */
   readonly isOneByOne: boolean
-  /** `message` of the Error body. */
   readonly message: string | null
   /** The category of a create, where it is beyond 2^53 and what a double prints. */
   readonly rounded: string | null
-  /** True if the name of a create has half a surrogate pair. */
   readonly isHalved: boolean
 }
 
-/** One violation, or what is probably one. */
 export interface Violation {
-  /** The id of the rule. */
   readonly rule: string
   readonly seen: string
   /** The exchanges that show it: at least one, unless `began` says when it began. */
@@ -49,7 +43,6 @@ export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pic
 
 /** Watches the exchanges of one key, in the order of their answers, in bounded memory. */
 export interface Watch {
-  /** The violations that this exchange completes. */
   see(exchange: Seen): readonly Violation[]
   /** The violations so far in what is still going on. */
   open(now: number): readonly Violation[]
@@ -58,9 +51,7 @@ export interface Watch {
 export interface KeyUse {
   /** Number of clients that share a key; undefined if unknown. */
   readonly clients?: number | undefined
-  /** True if requests of other clients cannot be seen. */
   readonly isFromOutside?: boolean
-  /** True if the service is known to ignore Idempotency-Key. */
   readonly ignoresKeys?: boolean
 }
 
@@ -90,7 +81,6 @@ export function waitOf(exchange: Seen): number | undefined {
   return isSame ? Math.min(until, end) : until
 }
 
-/** The end of the window that a 429 says is exhausted, in ms. */
 export function exhaustedUntil(exchange: Seen): number | undefined {
   return exchange.status === 429 && isExhausted(exchange) ? resetOf(exchange) : undefined
 }
@@ -108,7 +98,6 @@ export function resetOf({ headers, lag }: Seen): number | undefined {
   return /^\d+$/.test(text) ? Math.min(Number(text) * 1000 + lag.answeredAt, LATEST) : undefined
 }
 
-/** True if the response says that no requests are left. */
 export function isExhausted({ headers }: Seen): boolean {
   return headers['x-ratelimit-remaining'] === '0'
 }
@@ -134,7 +123,6 @@ export function isEarly({ n, at }: Seen, rejection: Seen, until: number): boolea
   return rejection.n < n && at >= (rejection.answeredAt ?? at) && at < until - TOLERANCE
 }
 
-/** The reason of a rejection, to be appended to a text. */
 export function reasonIn({ message }: Seen): string {
   return message === null ? '' : `: "${message.slice(0, 100)}"`
 }
@@ -143,7 +131,6 @@ export function isSuccess(exchange: Seen): boolean {
   return exchange.status !== null && exchange.status < 400 && !isLost(exchange)
 }
 
-/** Most exchanges that a violation names. */
 export const MOST_SHOWN = 100
 export const MOST_REMEMBERED = 1_000
 

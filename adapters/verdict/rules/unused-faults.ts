@@ -17,13 +17,9 @@ export interface FaultUse {
 }
 
 export interface UnusedFault {
-  /** The text form of the fault. */
   readonly text: string
-  /** The id of the key it is for. */
   readonly keyId: string | null
-  /** When it was armed, in ms. */
   readonly at: number
-  /** The fault of the options that it is. */
   readonly option: object | undefined
   /** A snapshot holds it as well: it may have fired elsewhere. */
   readonly isKept: boolean
@@ -44,10 +40,8 @@ export function createUnused(since: 'reset' | 'start', parts: () => readonly Par
   const firedBefore = new Set<object>()
 
   return {
-    /** The faults of a run that is still going on. */
     open: ({ faults }: Part['runner']) =>
       unusedOf(faults, one => since === 'reset' || isCertain(one) || isUnusedOption(one, faults)),
-    /** The faults of a run that is over. */
     end({ faults }: Part['runner']) {
       for (const fault of faults?.fired ?? []) firedBefore.add(fault)
       return unusedOf(faults, isCertain)

@@ -42,7 +42,6 @@ export const watchWaits: CreateWatch = use => {
   const bans = createBans(use)
   /** By the request that has to wait, or null for all: also waits after which clients still come back. */
   const waits = new Map<string | null, readonly Wait[]>()
-  /** The last request on each connection. */
   const answered = new Map<number, Seen>()
   /** True until something shows that several clients use the key. */
   let isAlone = true

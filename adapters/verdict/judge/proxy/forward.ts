@@ -92,7 +92,6 @@ export async function forward(forwarding: Forwarding): Promise<void> {
     return !response.req.complete && !outgoing?.writableNeedDrain && !outgoing?.socket?.connecting
   }
 
-  /** Replaces the response by an error, or cuts one that has begun. */
   function fail(failure: UpstreamFailure): void {
     const hasFollowed = !silence && client.readableEnded && outgoing?.writableFinished
     if (response.destroyed || hasFollowed) {

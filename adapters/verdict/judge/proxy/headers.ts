@@ -40,7 +40,6 @@ export function withHost(raw: RawHeaders, host: string): string[] {
   return raw.map((text, at) => (at % 2 === 1 && /^host$/i.test(raw[at - 1] ?? '') ? host : text))
 }
 
-/** Trailers as Node takes them. */
 export function pairsOf(raw: RawHeaders): [name: string, value: string][] {
   return raw.flatMap((name, at) =>
     at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : [],

@@ -11,7 +11,6 @@ import { errorAnswer, type UpstreamFailure } from './failure.js'
 import { forward, type Link } from './forward.js'
 
 export interface ProxyOptions {
-  /** The service; the proxy has the same path. */
   readonly baseUrl: string
   readonly observer: Observer
   /** Longest silence of the service, in ms: while connecting, before its response, and within. */
@@ -69,9 +68,7 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
   const server = await listen(handler, { port: 0, ...PATIENT })
 
   return {
-    /** Replaces the base URL of the service. */
     url: server.url,
-    /** Number of failures of the service, the first of them, and whether its TLS was refused. */
     failures: () => ({
       count: failures.length,
       first: failures[0],
