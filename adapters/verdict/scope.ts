@@ -1,4 +1,4 @@
-import { createFindings, type Findings } from './findings.js'
+import { createFindings, type Place } from './findings.js'
 import type { Report } from './report.js'
 import type { RuleRunner } from './rule-runner.js'
 import type { RuleId } from './rules/index.js'
@@ -32,11 +32,9 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
         arrive(count: number): void {
           requestCount += count
         },
+        place,
+        after,
         add: (violations: readonly Violation[]): void => past.add(violations, place, after),
-        addOpen(entries: Findings): void {
-          entries.add(runner.open(), place, after)
-          entries.add(unused.open(runner), place)
-        },
         /** The run is over: what is still going on counts as it is. */
         end(): void {
           runner.catchUp()
@@ -52,7 +50,10 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
     report(): Report {
       for (const { runner } of parts) runner.catchUp()
       const entries = createFindings(past.copy())
-      for (const part of parts) part.addOpen(entries)
+      for (const { runner, place, after } of parts) {
+        entries.add(runner.open(), place, after)
+        entries.add(unused.open(runner), place)
+      }
       const { findings, notes } = entries.list(allow)
       const ok = findings.every(({ allowed }) => allowed)
       return { ok, requestCount, dropped: 0, findings, notes }
@@ -62,5 +63,6 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
 
 interface OpenPart {
   readonly runner: RuleRunner
-  addOpen(entries: Findings): void
+  readonly place: Place
+  readonly after: number
 }

@@ -63,12 +63,8 @@ export const watchBackoff: CreateWatch = () => {
       const isOver = run?.end !== undefined
       if (isUntimedFailure(exchange)) {
         if (!run || isOver) {
-          remember(runs, requestDigest, {
-            before,
-            tries: [exchange],
-            latest: exchange,
-            end: undefined,
-          })
+          const begun = { before, tries: [exchange], latest: exchange, end: undefined }
+          remember(runs, requestDigest, begun)
         } else {
           run.latest = exchange
           if (run.tries.length < MOST_TRIES) run.tries.push(exchange)
@@ -109,11 +105,8 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
   const shape = shapeOf(pauses)
   if (!shape) return []
   // Without the longest, which may be an outlier.
-  const [longest = 0, ...shorter] = pauses
-    .toSorted((a, b) => a - b)
-    .slice(0, -1)
-    .reverse()
-  const shortest = shorter.at(-1) ?? 0
+  const usual = pauses.toSorted((a, b) => a - b).slice(0, -1)
+  const [shortest = 0, longest = 0] = [usual[0], usual.at(-1)]
   const isPace = (pause: number) => pause >= shortest / 1.25 && pause <= longest * 1.25
   const isPoll = isPace(pauseBetween(before, tries[0])) || isPace(pauseBetween(end, next))
   // Nobody polls without a pause.
@@ -136,9 +129,7 @@ function judgeRun(run: Run, { next, now }: { next?: Seen; now: number }): readon
  * at least twice the first pause, they have one of these shapes in less than one run in a hundred; a
  * run that begins at its cap is constant.
  */
-function shapeOf(
-  pauses: readonly number[],
-): 'none' | 'at once' | 'constant' | 'jittered' | 'shrinking' | undefined {
+function shapeOf(pauses: readonly number[]) {
   const { length } = pauses
   const [first = 0] = pauses
   const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]

@@ -79,7 +79,7 @@ export const watchWaits: CreateWatch = use => {
     if (over.length > 0)
       waits.set(
         scope,
-        known.filter(wait => !wait.isOver(at)),
+        known.filter(wait => !over.includes(wait)),
       )
     return over.flatMap(wait => {
       const violations = judge(wait, false)
