@@ -3,7 +3,7 @@ import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
 /** Writes JUnit XML, which has no warnings: only a broken MUST is a failure. */
-export function reportJUnit({ results }: VerifyReport): string {
+export function reportJUnit({ results }: VerifyReport): Iterable<string> {
   return toJUnit('animal-adoption-store verify', results.map(testCase))
 }
 

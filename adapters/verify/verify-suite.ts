@@ -13,6 +13,7 @@ type TestBody = (...given: readonly unknown[]) => Promise<void>
 /**
  * Registers one test for each check, to run one after the other.
  * @throws OptionError
+ * @throws VerifyError if no check would run
  *
  * @example
  * import { test } from 'node:test'

@@ -55,8 +55,7 @@ export interface Run {
  * console.log(report.ok) // prints true
  */
 export async function verify(options: VerifyOptions): Promise<VerifyReport> {
-  const { checks, session, missing, start, judge } = prepare(options)
-  refuseNothing(checks.map(missing))
+  const { checks, session, start, judge } = prepare(options)
   const results: CheckResult[] = []
   await start()
   for (const check of checks) {
@@ -96,11 +95,15 @@ function isBroken({ level, outcome }: CheckResult): boolean {
 /** Each timeout takes `timeout`. */
 const MOST_TIMEOUTS = 3
 
-/** @throws OptionError */
+/**
+ * @throws OptionError
+ * @throws VerifyError if no check would run
+ */
 export function prepare(given: VerifyOptions): Run {
   const options = readVerifyOptions(given)
   const session = createSession(options)
   const checks = selectChecks(options)
+  refuseNothing(checks.map(check => missingNeed(check, options)))
   let lost: string | undefined
   let timeouts = 0
 

@@ -9,6 +9,7 @@ import { reportJUnit } from '../../adapters/verify/junit.js'
 import { createStore } from '../../src/index.js'
 import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { runInThread } from '../support/command.js'
+import { assertJUnit } from '../support/junit.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 import { served } from '../support/served.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
@@ -91,10 +92,11 @@ test('verify - --json and --junit hold the same report', async t => {
   )
   assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 7])
   const xml = await readFile(junit, 'utf8')
-  assert.equal(xml, reportJUnit(report))
+  assert.equal(xml, [...reportJUnit(report)].join(''))
+  assertJUnit(xml)
   assert.match(
     xml,
-    /<testsuite name="animal-adoption-store verify" tests="4" failures="1" skipped="2">/,
+    /<testsuite name="animal-adoption-store verify" tests="4" failures="1" errors="0" skipped="2">/,
   )
   assert.match(xml, /<testcase classname="auth" name="auth\.exact: [^"]*"\/>/)
   assert.match(
@@ -120,7 +122,9 @@ test('verify - JUnit holds any text', () => {
   } as const
   const report = { baseUrl: '', ok: false, requestCount: 1, results: [{ ...about, failure }] }
   const sent = 'sent: &lt;a&gt;&amp;&quot;&#10;'
-  assert.ok(reportJUnit(report).includes(`${sent}&#10;came: \ufffd\ufffd \u{1f408}&#10;`))
+  assert.ok(
+    [...reportJUnit(report)].join('').includes(`${sent}&#10;came: \ufffd\ufffd \u{1f408}&#10;`),
+  )
 })
 
 test('verify - --bail stops at the first broken MUST', async t => {
