@@ -46,6 +46,7 @@ export const findingSchema = z.object({
 })
 
 export const reportSchema = z.object({
+  /** True if requests arrived and violated nothing but allowed rules. */
   ok: z.boolean(),
   requestCount: count,
   /** Requests that the journal has dropped; they are judged nevertheless. */

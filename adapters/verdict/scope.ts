@@ -55,7 +55,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
         entries.add(unused.open(runner), place)
       }
       const { findings, notes } = entries.list(allow)
-      const ok = findings.every(({ allowed }) => allowed)
+      const ok = requestCount > 0 && findings.every(({ allowed }) => allowed)
       return { ok, requestCount, dropped: 0, findings, notes }
     },
   }

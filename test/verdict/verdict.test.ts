@@ -240,6 +240,8 @@ test('verdict - allowed findings are listed, and the report is ok', async () => 
   await send({ path: 'pets?page=2' })
   assert.equal(double.report().ok, false)
   double.reset()
+  assert.equal(double.report().ok, false, 'without requests')
+  await send()
   assert.deepEqual([double.report().ok, double.report({ since: 'start' }).ok], [true, false])
   assert.throws(() => createTestDouble({ allow: ['deprecated'] as never }), {
     name: 'OptionError',
