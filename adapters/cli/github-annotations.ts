@@ -10,8 +10,11 @@ export interface Problem {
   readonly cells: readonly [seen: string, fix: string]
 }
 
+/** GitHub shows ten errors of a step. */
+const MOST_ANNOTATIONS = 10
+
 /**
- * Annotates each problem and adds a table to the summary, but only in a job of GitHub Actions.
+ * Annotates the first problems and adds a table to the summary, but only in a job of GitHub Actions.
  * @param hints next steps, such as the repeat command
  */
 export async function tellGitHub(
@@ -20,9 +23,11 @@ export async function tellGitHub(
   hints: readonly string[],
 ): Promise<void> {
   if (!isOnGitHub()) return
-  for (const { level, title, text } of problems) {
+  for (const { level, title, text } of problems.slice(0, MOST_ANNOTATIONS)) {
     printError(annotation(level, title, [text.trimEnd(), ...hints].join('\n')))
   }
+  const more = problems.length - MOST_ANNOTATIONS
+  if (more > 0) printError(annotation('notice', 'animal-adoption-store', `and ${more} more`))
   const path = summaryFile()
   if (!path) return
   const rows = problems.map(

@@ -1,6 +1,7 @@
 import { LONGEST_TIMER } from '../../src/lib/check-options.js'
 import { durationOf, INSTANT_TEXT, instantOf } from '../../src/lib/time.js'
 import type { RateLimitMode } from '../../src/limits/mode.js'
+import { OPERATIONS, type Operation } from '../../src/pets/specification.js'
 import { UsageError, withoutSecrets } from './usage-error.js'
 
 export interface Option<T = unknown> extends About, More {
@@ -124,6 +125,15 @@ const list: Kind<readonly string[]> = {
   takes: 'values',
   isList: true,
   read: given => given.split(',').filter(word => word !== ''),
+}
+
+const operations: Kind<readonly Operation[]> = {
+  takes: `some of ${OPERATIONS.join(', ')}`,
+  isList: true,
+  read: given => {
+    const words = given.split(',') as readonly Operation[]
+    return words.every(word => OPERATIONS.includes(word)) ? words : undefined
+  },
 }
 
 export interface Address {
@@ -273,10 +283,11 @@ export const EXPLORE = {
   explore: toggle('repeat the command, each time with other faults', {
     excludes: ['schedule', 'record', 'har', 'requireFaults'],
   }),
-  faults: option(
-    list,
-    `fault=${FAULTS}`,
-    'what to try; for one operation: \'reset{"operation":"listPets"}\'',
+  faults: option(list, `fault=${FAULTS}`, 'what to try', OF_EXPLORE),
+  only: option(
+    operations,
+    'operation',
+    'faults at this operation only, such as listPets; may be repeated',
     OF_EXPLORE,
   ),
   depth: option(MANY, 'n=1', 'maximum faults per run', OF_EXPLORE),

@@ -18,14 +18,21 @@ export async function run(words: readonly string[]): Promise<void> {
     line = parseCommandLine(words, process.env)
     await runLine(line)
   } catch (error) {
-    fail(error, line)
+    const shown = fail(error, line)
+    if (line && hasResults(line))
+      await (await import('./unfinished.js')).writeUnfinished(line, shown)
   }
+}
+
+function hasResults({ given }: CommandLine): boolean {
+  return given.has('report') || given.has('junit')
 }
 
 async function runLine(line: CommandLine): Promise<void> {
   const { command, isNamed, given } = line
   if (given.has('help')) return printHelp(isNamed ? command : undefined)
   if (given.has('version')) return printVersion()
+  if (hasResults(line)) await (await import('./unfinished.js')).removeResults(line)
   const settings = readSettings(line)
   const operands = [...line.operands, ...line.last]
   if (command === 'version') return printVersion()
@@ -63,8 +70,11 @@ function stopOnSignal(stop: Stop, line: CommandLine): void {
   }
 }
 
-/** @param line undefined if the command line could not be read */
-function fail(error: unknown, line?: CommandLine): void {
+/**
+ * @param line undefined if the command line could not be read
+ * @returns the message
+ */
+function fail(error: unknown, line?: CommandLine): string {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   // Compared by name, as each file of the bundle has its own classes.
   const isUsage = name === 'UsageError' || name === 'OptionError'
@@ -78,6 +88,7 @@ function fail(error: unknown, line?: CommandLine): void {
   const record = () => jsonRecord('failed', { message: shown }, Date.now())
   printError(`${asJson ? record() : `animal-adoption-store: ${shown}`}\n`)
   process.exitCode = isUsage ? 2 : 1
+  return shown
 }
 
 /** A reader that closes early, such as `head`, is not a failure. */

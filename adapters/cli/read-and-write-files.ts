@@ -22,7 +22,7 @@ export interface Output {
   readonly flag: string
   /** undefined if the flag was not given */
   readonly path: string | undefined
-  readonly text: () => Awaitable<string>
+  readonly text: () => Awaitable<string | Iterable<string>>
 }
 
 /**
@@ -34,14 +34,32 @@ export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
   const problems: string[] = []
   for (const { flag, path, text } of outputs) {
     if (path === undefined) continue
-    const content = await text()
     try {
       await mkdir(dirname(path), { recursive: true })
-      await writeFile(path, content)
+      await writeFile(path, await text())
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      problems.push(`${flag} cannot write ${withoutSecrets(path)}: ${code}`)
+      const { code, message } = error as NodeJS.ErrnoException
+      problems.push(`${flag} cannot write ${withoutSecrets(path)}: ${code ?? message}`)
     }
   }
   if (problems.length > 0) throw new UsageError(problems.join('; '))
+}
+
+/** As `JSON.stringify(value, null, 2)`, in pieces, as all of it may be longer than a string can be. */
+export function* prettyJson(value: object): Generator<string> {
+  yield* piecesOf(value, '\n')
+  yield '\n'
+}
+
+function* piecesOf(value: unknown, indent: string): Generator<string> {
+  // Below that, as in an entry of an archive, one string is enough.
+  const isWhole = indent.length > 6 || typeof value !== 'object' || value === null
+  const fields = isWhole ? [] : Object.entries(value).filter(([, field]) => field !== undefined)
+  if (fields.length === 0) return yield JSON.stringify(value, null, 2).replaceAll('\n', indent)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  for (const [at, [name, field]] of fields.entries()) {
+    yield `${at === 0 ? open : ','}${indent}  ${open === '{' ? `${JSON.stringify(name)}: ` : ''}`
+    yield* piecesOf(field, `${indent}  `)
+  }
+  yield `${indent}${close}`
 }

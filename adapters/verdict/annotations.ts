@@ -16,7 +16,7 @@ export function verdictError(report: Report, text: string): VerdictError {
   return new VerdictError(report, withoutCommands(text) + lines.join(''))
 }
 
-export type Level = 'error' | 'warning'
+export type Level = 'error' | 'warning' | 'notice'
 
 export function problemsOf({ findings, notes }: Report): readonly (readonly [Level, Finding])[] {
   return [...findings, ...notes]

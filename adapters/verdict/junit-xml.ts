@@ -5,24 +5,32 @@ export interface JUnitCase {
   readonly failure?: { readonly message: string; readonly details?: string } | undefined
   /** Why it says nothing, or what is allowed. */
   readonly skipped?: string | undefined
+  readonly seconds?: number
 }
 
-/** One suite as JUnit XML, as CI systems read it. */
-export function toJUnit(suite: string, cases: readonly JUnitCase[]): string {
+/**
+ * One suite as JUnit XML that the schema of Jenkins' xUnit plugin accepts, in pieces, as all of it
+ * may be longer than a string can be.
+ */
+export function* toJUnit(suite: string, cases: readonly JUnitCase[]): Generator<string> {
   const failures = cases.filter(({ failure }) => failure).length
   const skipped = cases.filter(({ skipped }) => skipped !== undefined).length
-  const counts = `tests="${cases.length}" failures="${failures}" skipped="${skipped}"`
-  return `<?xml version="1.0" encoding="UTF-8"?>
+  const time = timeOf(cases.reduce((sum, { seconds = 0 }) => sum + seconds, 0))
+  const counts = `tests="${cases.length}" failures="${failures}" errors="0"${time}`
+  yield `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites ${counts}>
-<testsuite name="${toXml(suite)}" ${counts}>
-${cases.map(caseOf).join('\n')}
-</testsuite>
-</testsuites>
+<testsuite name="${toXml(suite)}" ${counts} skipped="${skipped}">
 `
+  for (const one of cases) yield `${caseOf(one)}\n`
+  yield '</testsuite>\n</testsuites>\n'
 }
 
-function caseOf({ group, name, failure, skipped }: JUnitCase): string {
-  const head = `<testcase classname="${toXml(group)}" name="${toXml(name)}"`
+function timeOf(seconds: number): string {
+  return seconds === 0 ? '' : ` time="${seconds.toFixed(3)}"`
+}
+
+function caseOf({ group, name, failure, skipped, seconds = 0 }: JUnitCase): string {
+  const head = `<testcase classname="${toXml(group)}" name="${toXml(name)}"${timeOf(seconds)}`
   if (failure) return `${head}>${failureOf(failure)}</testcase>`
   if (skipped !== undefined) return `${head}><skipped message="${toXml(skipped)}"/></testcase>`
   return `${head}/>`

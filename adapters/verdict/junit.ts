@@ -8,7 +8,7 @@ import { RULES } from './rules/index.js'
  *
  * @param untested why nothing was checked, which is a failure too
  */
-export function verdictJUnit({ findings, notes }: Report, untested?: string): string {
+export function verdictJUnit({ findings, notes }: Report, untested?: string): Iterable<string> {
   const wasCalled: JUnitCase = {
     group: 'requests',
     name: 'requests: the API was called',

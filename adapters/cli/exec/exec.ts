@@ -24,7 +24,7 @@ import { RULES } from '../../verdict/rules/index.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings, VerdictSettings } from '../options.js'
 import { note, printError } from '../print.js'
-import { type Output, writeOutputs } from '../read-and-write-files.js'
+import { type Output, prettyJson, writeOutputs } from '../read-and-write-files.js'
 import { openControlled } from '../serve/controlled-store.js'
 import { describedBy, withDocsOnDemand } from '../serve/docs-on-demand.js'
 import { controlToken, readApiKeys, readInitial } from '../serve/served-store.js'
@@ -57,12 +57,10 @@ export async function exec(
   const setup = await readSetup(settings, words)
   const schedule = readAs('--schedule', () => parseSchedule(settings.schedule ?? ''))
   return runWithStore(setup, schedule, undefined, async run => {
-    const { code, report, untested, recording, exchanges, double } = run
-    const { findings, notes } = report
-    const isClean = code === 0 && untested === undefined && findings.length + notes.length === 0
+    const { report, recording, exchanges, double } = run
+    const { findings } = report
     const withoutEffect = faultsWithoutEffect(run.seen)
-    say(resultText(report, untested))
-    if (isClean) say(await untriedText(double, schedule))
+    say(await verdictText(run, schedule.length > 0))
     say(run.skips)
     say(lateText(run))
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
@@ -86,10 +84,19 @@ function lateText({ late }: Pick<Result, 'late'>): string {
   return late === 0 ? '' : `${count(late, 'request')} came ${LATE}: they are not in the verdict.\n`
 }
 
-/** Names, in one line, what a clean run did not exercise. */
+/** The verdict, and of a clean run what it did not exercise. */
+export async function verdictText(
+  { code, report, untested, double }: StoreRun,
+  hasFaults: boolean,
+): Promise<string> {
+  const isClean = code === 0 && report.findings.length + report.notes.length === 0
+  const untried = isClean && untested === undefined ? await untriedText(double, hasFaults) : ''
+  return resultText(report, untested) + untried
+}
+
 async function untriedText(
   { requests, inspect }: JudgedDouble,
-  schedule: Schedule,
+  hasFaults: boolean,
 ): Promise<string> {
   const stored = await inspect.animals({ limit: PAGE_SIZE.maximum, after: 0 })
   const sent = requests()
@@ -98,8 +105,10 @@ async function untriedText(
     // A fault, or a redacted number, may have made the body invalid JSON.
     .map(({ body }) => body?.match(/\{"id":/g)?.length ?? 0)
   const parts = [
-    schedule.length === 0 && sent.every(({ fault }) => !fault) && 'faults (add --explore)',
-    lists.length > 0 && Math.max(...lists) === 0 && 'lists with animals (add --seed <file.json>)',
+    !hasFaults && sent.every(({ fault }) => !fault) && 'faults (add --explore)',
+    lists.length > 0 &&
+      stored.every(({ categoryId }) => typeof categoryId === 'number') &&
+      `lists with ${Math.max(...lists) === 0 ? 'animals and ' : ''}64-bit integers (add --seed edge, and let a test compare categoryId: nothing else sees what a client reads)`,
     stored.length > PAGE_SIZE.default &&
       lists.includes(PAGE_SIZE.default) &&
       'animals beyond the first 20 (limit)',
@@ -267,7 +276,7 @@ function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readon
 function withRequired(report: Report): Report {
   const findings = [...report.findings, ...report.notes.filter(isRequired)]
   const notes = report.notes.filter(note => !isRequired(note))
-  return { ...report, ok: findings.every(({ allowed }) => allowed), findings, notes }
+  return { ...report, ok: report.ok && findings.every(({ allowed }) => allowed), findings, notes }
 }
 
 function isRequired({ rule, allowed }: Finding): boolean {
@@ -343,6 +352,7 @@ export async function conclude(
   const file = (): VerdictFile => ({
     ...{ version: 1, command: words, exitCode, repeat, untested: untested ?? null },
     ...withCommands(report, journal),
+    ok: report.ok && untested === undefined,
   })
   await writeOutputs([
     { flag: '--report', path: settings.report, text: () => prettyJson(file()) },
@@ -362,8 +372,4 @@ async function tellVerdict({ report, untested }: Result, hints: readonly string[
     problems.push({ level: 'warning', title: 'exec', text: headline, cells: [headline, ''] })
   }
   await tellGitHub(headline, problems, hints)
-}
-
-export function prettyJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`
 }

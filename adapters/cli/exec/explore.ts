@@ -1,26 +1,38 @@
 import { setMaxListeners } from 'node:events'
 import { constants } from 'node:os'
+import { stripVTControlCharacters } from 'node:util'
 import { count } from '../../../src/lib/pluralize.js'
+import type { Operation } from '../../../src/pets/specification.js'
 import { readFaults } from '../../test-double/explore/explore-options.js'
-import { lastRequest, unnoticed } from '../../test-double/explore/reason.js'
+import { lastRequest } from '../../test-double/explore/reason.js'
 import { type Schedule, scheduleText, splitWords } from '../../test-double/explore/schedule.js'
 import { type Found, type Outcome, search } from '../../test-double/explore/search.js'
 import type { Fault } from '../../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../../verdict/junit-xml.js'
 import { FAULT_KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
-import { findingText } from '../../verdict/report.js'
+import { findingText, type Report } from '../../verdict/report.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings } from '../options.js'
 import { createProgress, printError } from '../print.js'
-import { writeOutputs } from '../read-and-write-files.js'
+import { prettyJson, writeOutputs } from '../read-and-write-files.js'
 import { readAs } from '../usage-error.js'
 import { ENDING, onSignals } from './child-process.js'
-import { isProven, prettyJson, readSetup, runWithStore, type Setup, type StoreRun } from './exec.js'
+import {
+  isProven,
+  readSetup,
+  runWithStore,
+  type Setup,
+  type StoreRun,
+  verdictText,
+} from './exec.js'
 import { quoted, repeatText } from './repeat-command.js'
 import { type CommandFailure, type ExploredFile, withCommands } from './report-file.js'
 
 interface Ran extends Outcome<CommandFailure> {
   readonly schedule: Schedule
+  readonly seconds: number
+  /** The verdict for people. */
+  readonly text: string
 }
 
 /**
@@ -35,7 +47,9 @@ export async function explore(
   words: readonly string[],
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const faults = readAs('--faults', () => readFaults(splitWords(settings.faults.join(','))))
+  const faults = readAs('--faults', () =>
+    readFaults(splitWords(settings.faults.join(','))),
+  ).flatMap(fault => restrict(fault, settings.only))
   const setup = await readSetup(settings, words)
   const interruption = new AbortController()
   const { signal } = interruption
@@ -51,10 +65,12 @@ export async function explore(
   }
   const run = async (schedule: Schedule) => {
     const repeat = repeatText(words, given, scheduleText(schedule))
-    const outcome = await reach(schedule, setup, repeat, signal)
-    all.push({ ...outcome, schedule })
-    if (schedule.length === 0 && !outcome.failure) say(`Without a fault: ${requestsOf(outcome)}.`)
-    return outcome
+    const ran = await reach(schedule, setup, repeat, signal)
+    all.push(ran)
+    if (schedule.length === 0 && !ran.failure) {
+      say(`Without a fault: ${requestsOf(ran)}.`, ran.text.trimEnd())
+    }
+    return ran
   }
   const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   try {
@@ -67,16 +83,26 @@ export async function explore(
         say(`${runs} of at most ${runs + left} runs, ${count(failures, 'failure')}.`)
       },
     })
-    const result: ExploredFile = { version: 1, command: words, ...resultOf(found, all) }
-    const texts = summary(result, settings, faults, all[0])
-    say(...failureTexts(result.failures), ...texts)
-    await tellGitHub(`exec --explore: ${texts[0]}`, result.failures.map(problemOf), [])
+    const result: ExploredFile = { version: 1, command: words, ...resultOf(found, all, settings) }
+    const causes = causesOf(result.failures)
+    const counts = result.problem ?? countsText(result, settings)
+    const passed = passedText(result)
+    say(
+      ...causes.map(failureText),
+      ...passed,
+      counts,
+      ...openTexts(result, settings, faults, all[0]),
+    )
+    const doubts = passed.map((text): Problem => {
+      return { level: 'warning', title: 'exec --explore', text, cells: [text, ''] }
+    })
+    await tellGitHub(`exec --explore: ${counts}`, [...doubts, ...causes.map(problemOf)], [])
     await writeFiles(settings, result, all)
     return result.ok ? 0 : 1
   } catch (error) {
     progress.end()
     if (!signal.aborted) throw error
-    say(...failureTexts(all.flatMap(({ failure }) => failure ?? [])))
+    say(...causesOf(all.flatMap(({ failure }) => failure ?? [])).map(failureText))
     return signal.reason
   } finally {
     stopListening()
@@ -92,12 +118,14 @@ async function reach(
   setup: Setup,
   repeat: string,
   signal: AbortSignal,
-): Promise<Outcome<CommandFailure>> {
+): Promise<Ran> {
   const { settings } = setup
+  const started = performance.now()
   const capture = { timeoutMs: settings.timeout, signal }
   for (let triesLeft = 3; ; triesLeft--) {
     const outcome = await runWithStore(setup, schedule, capture, async run => {
-      const { seen, code: exitCode, output, report } = run
+      const { seen, code: exitCode, report } = run
+      const output = stripVTControlCharacters(run.output)
       const requests = run.double.requests()
       // A scheduled fault may replace one that the command armed itself.
       const allow = schedule.length > 0 ? [...settings.allow, 'fault.unused'] : settings.allow
@@ -105,18 +133,26 @@ async function reach(
       const failure = reason !== undefined && {
         schedule: scheduleText(schedule),
         ...{ reason, exitCode: exitCode ?? null, output, repeat },
-        ...{ report: withCommands(report, requests), requests },
+        report: withCommands(report, requests),
+        requests: requests.slice(-MOST_REQUESTS),
       }
       return {
+        schedule,
         requests: seen.requests,
         isReached: seen.isReached(),
         failure: failure || undefined,
-        note: unnoticed(requests),
+        seconds: (performance.now() - started) / 1_000,
+        text: await verdictText(run, true),
       }
     })
     if (outcome.isReached || outcome.failure || triesLeft === 1) return outcome
   }
 }
+
+const VERDICT = 'the verdict: '
+
+/** A failure comes soon after its fault. */
+const MOST_REQUESTS = 100
 
 function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
   const { code, report, seen } = run
@@ -126,17 +162,29 @@ function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
   if (code !== 0) return `the command exited with ${code}`
   if (run.isRefused) return 'every request got 401'
   if (isProven(run, settings)) return undefined
-  const found = [...report.findings, ...report.notes].filter(({ allowed }) => !allowed)
-  return `the verdict: ${found.map(({ rule }) => rule).join(', ') || 'no request for this API'}`
+  return `${VERDICT}${brokenRules(report, settings).join(', ') || 'no request for this API'}`
+}
+
+/** The rules that fail a run with `--strict`. */
+function brokenRules({ findings, notes }: Report, { strict }: ExecSettings): readonly string[] {
+  const found = strict === 'notes' ? [...findings, ...notes] : findings
+  return found.filter(({ allowed }) => !allowed).map(({ rule }) => rule)
 }
 
 function nameOf(schedule: string): string {
   return schedule || 'without a fault'
 }
 
-function resultOf(found: Found<CommandFailure>, all: readonly Ran[]) {
+const MOST_NAMES = 10
+
+function namesOf(all: readonly { readonly schedule: string }[]): string {
+  const names = all.slice(0, MOST_NAMES).map(({ schedule }) => nameOf(schedule))
+  return `${names.join(', ')}${all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : ''}`
+}
+
+function resultOf(found: Found<CommandFailure>, all: readonly Ran[], settings: ExecSettings) {
   const { runs, pruned, exhausted, failures, notes, unreached } = found
-  const problem = nothingExplored(found, all)
+  const problem = nothingExplored(found, all, settings)
   return {
     ok: problem === undefined && failures.length === 0,
     problem: problem ?? null,
@@ -150,13 +198,16 @@ function resultOf(found: Found<CommandFailure>, all: readonly Ran[]) {
 }
 
 function nothingExplored(
-  { runs, pruned, exhausted, failures, unreached }: Found<CommandFailure>,
+  { runs, pruned, exhausted, unreached }: Found<CommandFailure>,
   [first]: readonly Ran[],
+  settings: ExecSettings,
 ): string | undefined {
   const NOTHING = 'Nothing was explored:'
-  const [failure] = failures
-  if (failure?.schedule.length === 0) {
-    return `${NOTHING} ${failure.failure.reason} without any fault.`
+  if (first?.failure) {
+    const { reason, report } = first.failure
+    const rules = reason.startsWith(VERDICT) ? brokenRules(report, settings) : []
+    if (rules.length === 0) return `${NOTHING} without a fault, ${reason}.`
+    return `${NOTHING} without a fault, the run already breaks ${rules.join(', ')}. Repair it, or add --allow ${rules.join()}.`
   }
   if (first?.requests.length === 0) {
     return `${NOTHING} the command sent no request. Does it use ADOPTION_STORE_BASE_URL?`
@@ -168,21 +219,27 @@ function nothingExplored(
   return `${NOTHING} no fault was tried. See --faults and --schedules.`
 }
 
-/** One line each for the result and for what the search left open. */
-function summary(
+function restrict(fault: Fault, only: readonly Operation[] | undefined): readonly Fault[] {
+  if (!only || fault.operation) return [fault]
+  return only.map(operation => ({ ...fault, operation }))
+}
+
+function passedText({ problem, notes }: ExploredFile): readonly string[] {
+  if (problem !== null || notes.length === 0) return []
+  return [
+    `Passed although a response was cut off, malformed or an error, and not asked for again: ${namesOf(notes)}`,
+  ]
+}
+
+/** One line for each thing that the search left open. */
+function openTexts(
   result: ExploredFile,
   settings: ExecSettings,
   faults: readonly Fault[],
   first: Ran | undefined,
 ): readonly string[] {
-  const { problem, notes, unreached } = result
-  const lines = [problem ?? countsText(result, settings), ...setUpHint(result, first)]
-  if (problem === null && notes.length > 0) {
-    const runs = notes.map(({ schedule }) => nameOf(schedule)).join(', ')
-    lines.push(
-      `Passed although a response was cut off, malformed or an error, and not asked for again: ${runs}`,
-    )
-  }
+  const { problem, unreached } = result
+  const lines = [...setUpHint(result, settings, first)]
   const tried = faults.map(({ kind }) => kind)
   const kinds = (Object.keys(FAULT_KINDS) as Fault['kind'][]).filter(kind => !tried.includes(kind))
   if (problem === null && kinds.length > 0) {
@@ -200,16 +257,24 @@ function summary(
 /**
  * Suggests sparing requests that only prepare a test: those with failures where others have none.
  */
-function setUpHint({ failures }: ExploredFile, first: Ran | undefined): readonly string[] {
-  const points = failures.flatMap(({ schedule }) => schedule.match(/\b\w+(?=#)/g) ?? [])
-  const failed = new Set<string>(points)
+function setUpHint(
+  { failures }: ExploredFile,
+  { only }: ExecSettings,
+  first: Ran | undefined,
+): readonly string[] {
+  const failed = new Set(failures.flatMap(operationsOf))
   const sent = new Set(first?.requests.flatMap(({ operation }) => operation ?? []))
   const others = [...sent].filter(operation => !failed.has(operation))
-  if (failed.size === 0 || others.length === 0) return []
-  const scoped = others.map(operation => `reset${JSON.stringify({ operation })}`).join()
+  if (failed.size === 0 || others.length === 0 || only) return []
   const setUp = [...failed].join(' and ')
-  const option = `--faults ${quoted(scoped)}`
-  return [`If ${setUp} is only the set-up of your test, give no faults to it: ${option}`]
+  return [
+    `If ${setUp} is only the set-up of your test, give no faults to it: --only ${others.join()}`,
+  ]
+}
+
+/** The operations that got a fault. */
+function operationsOf({ schedule }: CommandFailure): readonly string[] {
+  return schedule.match(/\b\w+(?=#\d)/g) ?? []
 }
 
 function countsText(
@@ -223,23 +288,28 @@ function countsText(
   return `Stopped by --schedules ${schedules} before every schedule of at most ${faults} was tried: ${counts}.`
 }
 
-/** Prints failures as one if they have the same reason, rules and faulted requests. */
-function failureTexts(failures: readonly CommandFailure[]): readonly string[] {
+/** Failures with the same reason, operations, rules and last lines have the same cause. */
+function causesOf(failures: readonly CommandFailure[]): readonly (readonly CommandFailure[])[] {
   const causes = new Map<string, CommandFailure[]>()
   for (const failure of failures) {
-    const { reason, report, schedule } = failure
-    const points = schedule.split(' ').map(step => step.replace(/=.*/, ''))
+    const { reason, report } = failure
     const rules = [...report.findings, ...report.notes].map(({ rule }) => rule)
-    const cause = [reason, ...points, ...rules].join()
+    const lines = tailOf(failure).join('\n').replace(NOISE, '')
+    const cause = [reason.replace(/#\d+/g, ''), operationsOf(failure), rules, lines].join('\n')
     causes.set(cause, [...(causes.get(cause) ?? []), failure])
   }
-  return [...causes.values()].map(failureText)
+  return [...causes.values()]
 }
 
-function problemOf(failure: CommandFailure): Problem {
-  const { schedule, reason, repeat } = failure
-  const title = nameOf(schedule)
-  return { level: 'error', title, text: failureText([failure]), cells: [reason, repeat] }
+/** What differs from run to run: times, ports, ids of processes, addresses and other hexadecimal ids. */
+const NOISE =
+  /\d+[.,]\d+|\d+(?= ?(?:[mµn]?s|sec(?:ond)?s?)\b)|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d|\d{5,}|0x[\da-f]+|\b(?=[a-f-]*\d)[\da-f-]{8,}\b/gi
+
+function problemOf(same: readonly CommandFailure[]): Problem {
+  const [{ schedule, reason, repeat }] = same as [CommandFailure]
+  const more = same.length === 1 ? '' : ` and ${same.length - 1} more`
+  const title = `${nameOf(schedule)}${more}`
+  return { level: 'error', title, text: failureText(same), cells: [reason, repeat] }
 }
 
 const TAIL_LINES = 20
@@ -251,18 +321,22 @@ function withoutLibraries(output: string): string {
     .replace(/^ +at .*(?:node:|\/node_modules\/).*\n/gm, '')
 }
 
-function failureText(same: readonly CommandFailure[]): string {
-  const [{ reason, output, report, repeat }] = same as [CommandFailure]
+function tailOf({ output }: CommandFailure): readonly string[] {
   const lines = output.trim() === '' ? [] : withoutLibraries(output.trimEnd()).split('\n')
   const shown = lines.slice(-TAIL_LINES)
-  const tail = [...(shown.length < lines.length ? ['…'] : []), ...shown]
+  return [...(shown.length < lines.length ? ['…'] : []), ...shown]
+}
+
+function failureText(same: readonly CommandFailure[]): string {
+  const [failure] = same as [CommandFailure]
+  const { reason, report, repeat } = failure
   const found = [
     ...report.findings.map(finding => findingText(finding)),
     ...report.notes.map(note => findingText(note, ' (likely)')),
   ]
   return [
-    `Failed: ${same.map(({ schedule }) => nameOf(schedule)).join(', ')}: ${reason}`,
-    ...tail.map(line => `  | ${line}`),
+    `Failed: ${namesOf(same)}: ${reason}`,
+    ...tailOf(failure).map(line => `  | ${line}`),
     ...found.map(text => text.trimEnd()),
     `To repeat: ${repeat}`,
   ].join('\n')
@@ -280,7 +354,8 @@ async function writeFiles(
   all: readonly Ran[],
 ): Promise<void> {
   const wasExplored = testCase('something was explored', result.problem)
-  const cases = all.map(({ schedule, failure, isReached }) => ({
+  const cases = all.map(({ schedule, failure, isReached, seconds }) => ({
+    seconds,
     ...testCase(nameOf(scheduleText(schedule)), failure?.reason, failure?.output),
     skipped: isReached || failure ? undefined : 'its requests did not come again',
   }))

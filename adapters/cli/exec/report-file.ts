@@ -62,15 +62,18 @@ const exploredSchema = z.object({
   unreached: texts,
 })
 
-/** File of `--report`, without and with `--explore`. */
+const unfinishedSchema = z.object({ ...head, ok: z.literal(false), problem: text })
+
+/** File of `--report`: without and with `--explore`, and of a run that ended without a result. */
 export type VerdictFile = Plain<z.infer<typeof verdictSchema>>
 export type ExploredFile = Plain<z.infer<typeof exploredSchema>>
+export type UnfinishedFile = Plain<z.infer<typeof unfinishedSchema>>
 export type CommandFailure = Plain<z.infer<typeof failureSchema>>
 
-/** JSON Schema of both, included in the package. */
+/** JSON Schema of all three, included in the package. */
 export function reportJsonSchema(): object {
   // Readers accept additions of later versions.
-  return z.toJSONSchema(z.union([verdictSchema, exploredSchema]), {
+  return z.toJSONSchema(z.union([verdictSchema, exploredSchema, unfinishedSchema]), {
     io: 'input',
     unrepresentable: 'any',
   })

@@ -16,8 +16,8 @@ export interface Explored {
   /** Minimal failures: fewest faults first, then in the order of requests. */
   readonly failures: readonly RunFailure[]
   /**
-   * Runs that passed although a response was cut off, malformed or an error, and its request was
-   * never retried: `listPets#1=truncate: passed although listPets#1 was cut off`.
+   * Runs that passed although a response was cut off, malformed or an error, and its operation was
+   * not called again: `listPets#1=truncate: passed although listPets#1 was cut off`.
    */
   readonly notes: readonly string[]
   /** Schedules whose requests did not come again: the work is not deterministic. */

@@ -1,7 +1,4 @@
-import type { FaultKind } from '../../verdict/log/fault-kinds.js'
-import type { JournalEntry } from '../../verdict/log/recorder.js'
 import type { Report } from '../../verdict/report.js'
-import { createPoints } from './schedule.js'
 import type { EndlessError } from './virtual-time.js'
 import type { Sent } from './watch-requests.js'
 
@@ -19,7 +16,7 @@ export function invariantReason(error: unknown): string {
 
 export function reportReason({ findings }: Report): string {
   const first = findings.find(({ allowed }) => !allowed)
-  return `the verdict: ${first?.rule}: ${oneLine(first?.seen ?? '')}`
+  return `the verdict: ${first ? `${first.rule}: ${oneLine(first.seen)}` : 'no requests arrived'}`
 }
 
 /** @param waits the waiting calls, such as `fetch at client.js:12` */
@@ -30,26 +27,6 @@ export function endlessReason(
 ): string {
   const places = waits.length === 0 ? '' : `; waiting: ${waits.join(', ')}`
   return `the work ${message}, ${lastRequest(requests)}${places}`
-}
-
-/** Names the responses that a fault has spoiled and whose requests were never retried, if any. */
-export function unnoticed(requests: readonly JournalEntry[]): string | undefined {
-  const pointOf = createPoints()
-  const found = requests.flatMap(({ operation, fault, method, url }, at) => {
-    const point = pointOf(operation ?? undefined)
-    const what = SPOILED[fault ?? 'delay']
-    const isSentAgain = requests
-      .slice(at + 1)
-      .some(later => later.method === method && later.url === url)
-    return what === undefined || isSentAgain ? [] : [`${point} was ${what}`]
-  })
-  return found.join(', ') || undefined
-}
-
-const SPOILED: Partial<Record<FaultKind, string>> = {
-  truncate: 'cut off',
-  malformed: 'malformed',
-  status: 'an error',
 }
 
 export function lastRequest(requests: readonly Sent[]): string {

@@ -13,7 +13,6 @@ import {
   invariantReason,
   rejectionReason,
   reportReason,
-  unnoticed,
 } from './reason.js'
 import { type Schedule, scheduleText } from './schedule.js'
 import type { Outcome } from './search.js'
@@ -124,8 +123,7 @@ async function run(
     report: double.report(),
     requests: double.requests(),
   }
-  const note = unnoticed(double.requests())
-  return { double, requests: seen.requests, isReached: seen.isReached(), failure, note }
+  return { double, requests: seen.requests, isReached: seen.isReached(), failure }
 }
 
 type Problem = Pick<RunFailure, 'reason' | 'error'>

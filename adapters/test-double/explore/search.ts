@@ -1,5 +1,6 @@
 import type { Awaitable } from '../../../src/lib/async.js'
 import { notify } from '../../listener-error.js'
+import type { FaultKind } from '../../verdict/log/fault-kinds.js'
 import type { Fault } from '../faults/fault.js'
 import { faultsAt, type Shown } from './faults-at.js'
 import { type Schedule, scheduleText, stepOf } from './schedule.js'
@@ -8,8 +9,6 @@ export interface Outcome<Failure> {
   readonly requests: readonly Shown[]
   readonly isReached: boolean
   readonly failure?: Failure | undefined
-  /** A doubt about a run that passed, such as `listPets#1 was cut off`. */
-  readonly note?: string | undefined
 }
 
 export interface SearchOptions<Failure> {
@@ -41,6 +40,8 @@ export type Found<Failure> = Awaited<ReturnType<typeof search<Failure>>>
 export interface Candidate {
   readonly schedule: Schedule
   readonly positions: readonly number[]
+  /** Requests of the run without the last fault. */
+  readonly before: readonly Shown[]
   /** The texts of each step: its own, and the faults that are indistinguishable there. */
   readonly texts: readonly (readonly string[])[]
 }
@@ -65,7 +66,8 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   let passed: Passed[] = []
 
   for (let size = 0; size <= depth && !isCut; size++) {
-    const level = size === 0 ? [{ schedule: [], positions: [], texts: [] }] : extensions(passed)
+    const level =
+      size === 0 ? [{ schedule: [], positions: [], texts: [], before: [] }] : extensions(passed)
     left = size === 0 ? 1 : countExtensions(passed)
     passed = []
     const candidates = order ? order([...level]) : level
@@ -106,7 +108,8 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
       return
     }
     runs++
-    const { requests, isReached, failure, note } = await run(schedule)
+    const { requests, isReached, failure } = await run(schedule)
+    const note = unnoticed(candidate, requests)
     if (note !== undefined && isReached && failure === undefined) notes.push({ ...candidate, note })
     if (failure !== undefined) {
       failures.push({ ...candidate, failure })
@@ -136,6 +139,7 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
           yield {
             schedule: [...schedule, step],
             positions: [...positions, at],
+            before: requests,
             texts: [...texts, [step.text, ...others]],
           }
         }
@@ -155,6 +159,21 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
   function inOrder(one: Candidate, other: Candidate): number {
     return compare(rank(one, faults), rank(other, faults))
   }
+}
+
+/** The response that the last fault spoiled, if its operation was not called once more. */
+function unnoticed({ schedule, positions, before }: Candidate, requests: readonly Shown[]) {
+  const { point, fault } = schedule.at(-1) ?? {}
+  const what = fault && SPOILED[fault.kind]
+  const operation = before[positions.at(-1) ?? 0]?.operation
+  const callsIn = (all: readonly Shown[]) => all.filter(one => one.operation === operation).length
+  return what && callsIn(requests) <= callsIn(before) ? `${point} was ${what}` : undefined
+}
+
+const SPOILED: Partial<Record<FaultKind, string>> = {
+  truncate: 'cut off',
+  malformed: 'malformed',
+  status: 'an error',
 }
 
 /** Every smaller part ran before, if it is possible at all. */

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { borrowedCommand } from '../../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../../support/command.js'
+import { assertJUnit } from '../../support/junit.js'
 import { MAIN } from '../../support/paths.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
@@ -26,6 +27,9 @@ const CLIENT = `
     send({ method: 'POST', headers, body: '{"name":"Ada","categoryId":1}' }).catch(() => false)
   await send({ headers }).catch(() => {})
 `
+
+const UNTRIED =
+  'Not tried: lists with animals and 64-bit integers (add --seed edge, and let a test compare categoryId: nothing else sees what a client reads).'
 
 /** On a busy machine, a run takes long enough for `exec` to print its progress. */
 function withoutProgress(stderr: string): string {
@@ -53,14 +57,16 @@ test('exec --explore - runs the command once for each schedule, and is red when 
   assert.deepEqual([code, stdout], [1, ''])
   const lines = withoutProgress(stderr).trimEnd().split('\n')
   const untried = lines.pop() ?? ''
-  const repeat = lines.splice(3, lines.findIndex(line => line.startsWith('Explored')) - 3)
+  const repeat = lines.splice(5, lines.findIndex(line => line.startsWith('Passed')) - 5)
   assert.deepEqual(lines, [
     'Without a fault: 2 requests, listPets#1 createPet#1.',
+    'Verdict: no violations in 2 requests.',
+    UNTRIED,
     'Failed: createPet#1=reset, createPet#1=status:503: the command exited with 7',
     '  | not created',
-    'Explored every schedule of at most 1 fault: 5 runs, 0 pruned, 2 failures.',
-    `If createPet is only the set-up of your test, give no faults to it: --faults 'reset{"operation":"listPets"}'`,
     'Passed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503',
+    'Explored every schedule of at most 1 fault: 5 runs, 0 pruned, 2 failures.',
+    'If createPet is only the set-up of your test, give no faults to it: --only listPets',
   ])
   assert.match(untried, /^Not tried: delay, .*; add them: --faults reset,status:503,delay:31s,/)
   assert.match(
@@ -90,15 +96,16 @@ test('exec --explore - runs the command once for each schedule, and is red when 
   })
   assert.deepEqual([requests.length, requests[1].fault, report.requestCount], [2, 'reset', 2])
   const junit = await readFile(files('a.xml'), 'utf8')
+  assertJUnit(junit)
   assert.match(
     junit,
-    /<testsuite name="animal-adoption-store explore" tests="6" failures="2" skipped="0">/,
+    /<testsuite name="animal-adoption-store explore" tests="6" failures="2" errors="0" time="\d+\.\d{3}" skipped="0">/,
   )
   assert.match(
     junit,
-    /name="createPet#1=reset"><failure message="the command exited with 7">not created/,
+    /name="createPet#1=reset" time="[^"]+"><failure message="the command exited with 7">not created/,
   )
-  assert.match(junit, /name="without a fault"\/>/)
+  assert.match(junit, /name="without a fault" time="[^"]+"\/>/)
 })
 
 test('exec --explore - shows the evidence of the verdict and its fix, with many jobs too', async () => {
@@ -110,6 +117,30 @@ test('exec --explore - shows the evidence of the verdict and its fix, with many 
     stderr,
     /\nFailed: createPet#1=reset, createPet#1=status:503-after, createPet#1=truncate: the command exited with 7\n {2}create\.repeated \(likely\) [^\n]*\n {4}seen: [^\n]*\n {4}fix: Send each create with an Idempotency-Key[^\n]* --idempotency [^\n]*\n {4}request 2: POST [\s\S]*\nTo repeat: npx /,
   )
+})
+
+test('exec --explore - failures with one cause are one entry, wherever they come', async t => {
+  const file = folder(t)('a.json')
+  const script = `${CLIENT}
+    for (let n = 1; n <= 12; n++) {
+      if (await send({ headers }).catch(() => true)) continue
+      console.log('\x1b[31mlost\x1b[0m after 0.0' + n + ' s, 127.0.0.1:' + (40_000 + n))
+      process.exit(7)
+    }
+    if (await create()) process.exit(0)
+    console.log((await (await fetch(url + '/pets', { headers })).json()).length + ' Adas')
+    process.exit(7)`
+  const { stderr } = await explore(['--faults', 'reset,status:503', '--report', file], script)
+  const lists = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11].map(n => `listPets#${n}=status:503`).join(', ')
+  assert.deepEqual(stderr.match(/^(Failed: .*| {2}\| .*)$/gm), [
+    `Failed: ${lists} and 2 more: the command exited with 7`,
+    '  | lost after 0.01 s, 127.0.0.1:40001',
+    'Failed: createPet#1=reset: the command exited with 7',
+    '  | 1 Adas',
+    'Failed: createPet#1=status:503: the command exited with 7',
+    '  | 0 Adas',
+  ])
+  assert.doesNotMatch(await readFile(file, 'utf8'), /\\u001b/)
 })
 
 test('exec --explore - shows the lines of the client in a traceback, not those of libraries', async () => {
@@ -154,25 +185,26 @@ test('exec --explore - is green when every schedule has passed, also with two fa
       script,
     )
     assert.equal(code, 0, stderr)
-    summaries.push(withoutProgress(stderr).replace(/^Not tried: .*\n/m, ''))
+    summaries.push(withoutProgress(stderr).replaceAll(/^Not tried: .*\n/gm, ''))
   }
   assert.equal(
     summaries[0],
-    'Without a fault: 2 requests, listPets#1 createPet#1.\nExplored every schedule of at most 2 faults: 5 runs, 0 pruned, 0 failures.\nPassed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503\n',
+    'Without a fault: 2 requests, listPets#1 createPet#1.\nVerdict: no violations in 2 requests.\nPassed although a response was cut off, malformed or an error, and not asked for again: listPets#1=status:503\nExplored every schedule of at most 2 faults: 5 runs, 0 pruned, 0 failures.\n',
   )
   assert.equal(summaries[1], summaries[0])
 })
 
 test('exec --explore - is red when nothing was explored, and says why', async () => {
   const cases: [flags: string[], script: string, problem: string][] = [
-    [[], 'process.exit(3)', 'the command exited with 3 without any fault.'],
+    [[], 'process.exit(3)', 'without a fault, the command exited with 3.'],
+    [
+      ['--strict'],
+      CLIENT.replaceAll('/pets', '/pets?page=2'),
+      'without a fault, the run already breaks name.unknown. Repair it, or add --allow name.unknown.',
+    ],
     [[], '', 'the command sent no request. Does it use ADOPTION_STORE_BASE_URL?'],
     [['--schedules', '1'], CLIENT, 'no fault was tried. See --faults and --schedules.'],
-    [
-      ['--faults', 'reset{"operation":"getPet"}'],
-      CLIENT,
-      'no fault was tried. See --faults and --schedules.',
-    ],
+    [['--only', 'getPet'], CLIENT, 'no fault was tried. See --faults and --schedules.'],
   ]
   for (const [flags, script, problem] of cases) {
     const { code, stderr } = await explore(flags, script)
@@ -245,7 +277,10 @@ test('exec --explore - does not wait for a process in a session of its own that 
 test('exec --explore - with --strict, a broken rule is a failure', async () => {
   const early = `
     const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
-    const list = () => fetch(url + '/pets', { headers: { authorization: 'Bearer ' + key } })
+    const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+    const list = () => fetch(url + '/pets', { headers })
+    // What is only a note of this run is no reason.
+    await fetch(url + '/pets', { method: 'POST', headers, body: '{"name":"Ada","categoryId":9007199254740992}' })
     if ((await list()).status === 429) await list()`
   assert.equal((await explore(['--faults', 'status:429'], early)).code, 0)
   const { code, stderr } = await explore(['--faults', 'status:429', '--strict'], early)
@@ -261,7 +296,6 @@ test('exec --explore - a fault of the schedule may take the place of one that th
     ${CLIENT}`
   const { code, stderr } = await explore(['--strict=notes', '--faults', 'status:503'], script)
   assert.equal(code, 0, stderr)
-  assert.match(stderr, /^Passed although a .* an error, and not asked for again: without a fault$/m)
 })
 
 test('exec --explore - a signal ends the command and the exploration', async t => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { prettyJson, writeOutputs } from '../../../adapters/cli/read-and-write-files.js'
 import { readAnnotations } from '../../support/annotations.js'
 import { borrowedCommand } from '../../support/borrowed-command.js'
 import { type Ended, runInThread, scriptCommand } from '../../support/command.js'
+import { assertJUnit } from '../../support/junit.js'
 import { BUILD_URL } from '../../support/paths.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'adoption-report-'))
@@ -79,6 +81,47 @@ test('report - of exec --explore names the flag, and each failure has its verdic
   assert.match(shown[0].curl, /^curl -sS -X POST .* --data-raw '\{"name":"Ada","categoryId":1\}'$/)
 })
 
+test('report - of a run that ends without a result says so, and takes the place of an earlier one', async () => {
+  const junit = join(folder, 'report.xml')
+  const files = ['--report', REPORT, '--junit', junit]
+  for (const [words, problem] of [
+    [['exec', ...files, '--', 'no-such-command'], /^exec cannot run no-such-command: ENOENT/],
+    [['exec', ...files, '--allow', 'politeness', '--', 'true'], /^--allow takes a rule/],
+    [['exec', ...files, '--clients', '0', '--', 'true'], /^--clients takes a whole number/],
+    [['verify', ...files.slice(2), 'http://127.0.0.1:1/v1', '--api-key', 'k'], /ECONNREFUSED/],
+  ] as const) {
+    for (const file of [REPORT, junit]) writeFileSync(file, 'of yesterday')
+    assert.equal((await runInThread([...words])).code, 2)
+    const xml = readFileSync(junit, 'utf8')
+    assertJUnit(xml)
+    assert.match(xml, / failures="1" .*<failure message="/s)
+    if (words[0] === 'verify') continue
+    const { ok, problem: written } = read()
+    assert.deepEqual([ok, xml.includes(written.slice(0, 20))], [false, true])
+    assert.match(written, problem)
+  }
+})
+
+test('report - is written even if the text before it cannot be made, and in pieces', async () => {
+  const value = { a: [{ b: { c: ['"\n', {}, []] } }, 1], d: {}, e: undefined, f: null }
+  const text = () => {
+    throw new RangeError('Invalid string length')
+  }
+  const outputs = [
+    { flag: '--har', path: join(folder, 'run.har'), text },
+    { flag: '--report', path: REPORT, text: () => prettyJson(value) },
+  ]
+  await assert.rejects(writeOutputs(outputs), { message: /^--har cannot write .*: Invalid string/ })
+  assert.equal(readFileSync(REPORT, 'utf8'), `${JSON.stringify(value, null, 2)}\n`)
+})
+
+test('report - is not ok without a request', async () => {
+  await exec(['--report', REPORT], '')
+  const { ok, untested, exitCode } = read()
+  assert.deepEqual([ok, exitCode], [false, 0])
+  assert.match(untested, /^Verdict: no requests arrived/)
+})
+
 test('github - findings are annotations, and the summary has them as a table', async () => {
   const flags = ['--allow', 'name.unknown', '--record', join(folder, 'run.json')]
   const { stderr } = await exec(flags, EARLY, ON_GITHUB)
@@ -114,12 +157,19 @@ test('github - the runner obeys nothing that a client has sent', async () => {
   assert.equal(readAnnotations(stderr).length, 2)
 })
 
-test('github - a failure of exec --explore is an annotation', async () => {
-  const { stderr } = await exec(
-    ['--explore', '--faults', 'reset', '--strict=notes'],
-    TWICE,
+test('github - a cause of exec --explore is an annotation, and so are ten at most', async () => {
+  const flags = ['--explore', '--strict=notes', '--faults']
+  const many = `${TWICE} const answer = await create(); if (!answer.ok) process.exit(answer.status)`
+  const statuses = Array.from({ length: 12 }, (_, n) => `status:${500 + n}`).join()
+  const { stderr: all } = await exec(
+    [...flags, statuses, '--allow', 'create.repeated'],
+    many,
     ON_GITHUB,
   )
+  const levels = readAnnotations(all).map(({ level, message }) => [level, message.split('\n')[0]])
+  assert.deepEqual([levels.length, levels.at(-1)], [11, ['notice', 'and 3 more']])
+  takeSummary()
+  const { stderr } = await exec([...flags, 'reset'], TWICE, ON_GITHUB)
   assert.deepEqual(
     readAnnotations(stderr).map(({ level, properties }) => [level, properties['title']]),
     [['error', 'createPet#1=reset']],
