@@ -1,10 +1,10 @@
-// Waits up to a minute for the banner of a server on the default port, then runs its curl command, with and without the key.
+// Waits up to five minutes for the banner of a server on the default port, then runs its curl command, with and without the key.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
 const [, , bannerFile] = process.argv
 let banner = ''
-for (let tries = 0; tries < 1200 && !banner.includes('Ctrl+C'); tries++) {
+for (let tries = 0; tries < 6000 && !banner.includes('Ctrl+C'); tries++) {
   await new Promise(resolve => setTimeout(resolve, 50))
   banner = readFileSync(bannerFile, 'utf8')
 }

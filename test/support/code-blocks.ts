@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -171,7 +171,10 @@ async function runShell(t: TestContext, code: string): Promise<string | undefine
   )
   if (missing) return skip(t, `${missing} is not installed`)
   const script = `set -eu\nanimal-adoption-store --version >/dev/null\nexec 2>&1\n${code}`
-  return succeeds('/bin/sh', ['-c', script], mkdtempSync(join(commands, 'run-')))
+  const folder = mkdtempSync(join(commands, 'run-'))
+  // Blocks name examples as in a checkout.
+  symlinkSync(join(ROOT, 'test'), join(folder, 'test'))
+  return succeeds('/bin/sh', ['-c', script], folder)
 }
 
 function skip(t: TestContext, reason: string): undefined {
@@ -194,7 +197,7 @@ async function besideServer(
   const { host } = new URL(origin)
   const addressed = code.replaceAll('$ADOPTION_STORE_CONTROL_URL', url)
   const output = await run(addressed.replaceAll(DOCUMENTED_HOST, host))
-  return output?.replaceAll(host, DOCUMENTED_HOST)
+  return output?.replaceAll(host, DOCUMENTED_HOST).replaceAll('\r', '')
 }
 
 let engines: Promise<{ postgres: Engine; redis: Engine }> | undefined
