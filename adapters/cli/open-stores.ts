@@ -9,7 +9,7 @@ import {
 } from '../stores/kit/pet-stream.js'
 import { memoryStorage } from '../stores/memory.js'
 import type { Connections } from '../stores/postgres/index.js'
-import { duration, readValue } from './options.js'
+import { duration, readValue, wholeNumber } from './options.js'
 import { note } from './print.js'
 import { readBytes } from './read-and-write-files.js'
 import type { Stops } from './shutdown.js'
@@ -49,7 +49,7 @@ export async function openStorage(
   stops: Stops,
   warn: (message: string) => void = note,
 ): Promise<OpenStorage> {
-  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops)
+  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops, warn)
   const isMain = flag === '--store'
   if (isMain && name === 'memory:') return { ...openHere(memoryStorage()), name }
   const file = fileOf(name)
@@ -111,11 +111,6 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
     LIMITS,
     addressOf,
   )
-  if (url.includes('?')) {
-    // The parameter is not shown: it may be the rest of a password.
-    const known = 'takes timeout, ca after the ?; write a ? in a password as %3F'
-    throw new UsageError(`--rate-limit-store ${known}`)
-  }
   const ca = own.get('ca')
   if (ca && !/^(rediss|valkeys):/.test(url)) {
     throw new UsageError(
@@ -123,7 +118,8 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
     )
   }
   const tls = ca && { ca: (await readBytes(ca, '--rate-limit-store ?ca')).toString() }
-  const rateLimitStore = redisRateLimitStore({ url, ...(tls && { tls }) })
+  const prefix = own.get('prefix') ?? undefined
+  const rateLimitStore = redisRateLimitStore({ url, prefix, ...(tls && { tls }) })
   stops.push(rateLimitStore.close)
   await rateLimitStore.ready().catch(error => {
     if (required || !isPassing(error)) throw error
@@ -132,14 +128,36 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
   return { rateLimitStore, name: address, ping: rateLimitStore.ping, rateLimitStoreTimeoutMs }
 }
 
-const LIMITS = ['timeout', 'ca'] as const
+const LIMITS: Parameters = { own: ['timeout', 'ca', 'prefix'] }
 
-async function openPostgres(flag: string, name: string, stops: Stops): Promise<OpenStorage> {
+const DATABASE: Parameters = {
+  own: ['timeout', 'connections', 'schema'],
+  driver:
+    /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|(statement|query|lock|idle_in_transaction_session)_timeout)$/,
+  more: ', and parameters of pg such as sslmode',
+}
+
+async function openPostgres(
+  flag: string,
+  name: string,
+  stops: Stops,
+  warn: (message: string) => void,
+): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
-  const { url, address, own } = readServerUrl(flag, name, 'DATABASE_URL', ['timeout'], addressOf)
-  const storage = postgresStorage({ url, timeout: timeoutOf(flag, own) })
+  const given = readServerUrl(flag, name, 'DATABASE_URL', DATABASE, addressOf)
+  const { url, address, own } = given
+  const connections = own.get('connections')
+  const storage = postgresStorage({
+    url,
+    timeout: timeoutOf(flag, own),
+    schema: own.get('schema') ?? undefined,
+    ...(connections && {
+      connections: readValue(wholeNumber(), connections, `${flag} ?connections`),
+    }),
+  })
   stops.push(storage.close)
   await storage.ready()
+  for (const text of storage.warnings()) warn(`${address}: ${text}`)
   return { ...storage, storage, name: address }
 }
 
@@ -216,6 +234,15 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   }
 }
 
+/** Parameters that may follow an address. */
+interface Parameters {
+  /** Taken out of the address. */
+  readonly own: readonly string[]
+  /** Those of the driver. */
+  readonly driver?: RegExp
+  readonly more?: string
+}
+
 /** The server of `--store postgres://…` or `--rate-limit-store redis://…`. */
 interface ServerUrl {
   readonly url: string
@@ -228,7 +255,6 @@ interface ServerUrl {
 /**
  * Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
  * them override the variable's.
- * @param names of parameters to take out of the query
  * @param addressOf checks a URL, and throws without the URL in the message
  * @throws UsageError
  */
@@ -236,7 +262,7 @@ function readServerUrl(
   flag: string,
   given: string,
   variable: string,
-  names: readonly string[],
+  known: Parameters,
   addressOf: (url: string) => string,
 ): ServerUrl {
   const [scheme, parameters] = given.includes('//') ? [] : given.split('?', 2)
@@ -254,7 +280,12 @@ function readServerUrl(
       ...new URLSearchParams(query),
     ])
     const own = new URLSearchParams(all)
-    for (const name of names) all.delete(name)
+    for (const name of known.own) all.delete(name)
+    if ([...all.keys()].some(name => !known.driver?.test(name))) {
+      const names = known.own.join(', ') + (known.more ?? '')
+      // The parameter is not shown: it may be the rest of a password.
+      throw new Error(`expected only ${names} after the ?; write a ? in a password as %3F`)
+    }
     return { url: all.size > 0 ? `${base}?${all}` : `${base}`, address, own }
   } catch (error) {
     const source = scheme === undefined ? '' : ` (from ${variable})`

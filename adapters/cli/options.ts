@@ -84,7 +84,7 @@ export function flagOf(name: string): string {
 
 const text: Kind<string> = { takes: 'a value', read: given => given }
 
-function wholeNumber(least: number, most: number): Kind<number> {
+export function wholeNumber(least = 1, most = LONGEST_TIMER): Kind<number> {
   return {
     takes: `a whole number from ${least} to ${most}`,
     read: given =>

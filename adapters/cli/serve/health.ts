@@ -10,23 +10,25 @@ export interface WatchedStore {
   readonly events: StoreEmitter
   /** Rejects while nothing can be stored. */
   readonly ping: (() => Promise<void>) | undefined
-  readonly degraded?: boolean | undefined
+  /** Rejects while the rate limit store cannot decide. */
+  readonly pingLimits?: (() => Promise<void>) | undefined
 }
 
 /** Consecutive failed creates before the store counts as down. */
 const FAILURES = 3
-/** Time in ms after which creates may try again. */
+/** Time in ms after which creates may try again, and a process counts as without requests. */
 const MEMORY = 5_000
 
 /**
  * Watches for failures behind the API. @param notes receive the reasons, which clients never see
  */
-export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Notes) {
-  const degradation = createSpell(degraded)
+export function watchHealth({ events, ping, pingLimits }: WatchedStore, notes: Notes) {
+  const degradation = createSpell()
   const outage = createSpell()
   let failures = 0
   let latest: { readonly error: unknown; readonly at: number } | undefined
   let checking: Promise<boolean> | undefined
+  let probing: Promise<void> | undefined
   /** Checks that took too long: unavailable from 2 on, until back at 0. */
   let slow = 0
   events.on('pet.created', () => {
@@ -38,23 +40,45 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
     failures++
     latest = { error, at: performance.now() }
   })
+  /** When a request was last counted by this process, in ms of `performance.now`. */
+  let countedAt = Number.NEGATIVE_INFINITY
   events.on('ratelimit.degraded', ({ error }) => {
-    degradation.begin()
-    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}`)
+    countedAt = performance.now()
+    degrade(error)
   })
-  events.on('ratelimit.recovered', () =>
-    notes.say('ratelimit.recovered', 'limits: the server decides again', degradation.end()),
-  )
+  events.on('ratelimit.recovered', recover)
   return {
     /** True if animals can be stored, judging by the storage and the latest creates. */
     isAvailable: (): Promise<boolean> =>
       (checking ??= check().finally(() => {
         checking = undefined
       })),
-    /** True if this process counted the latest requests on its own. */
-    isDegraded: degradation.isOn,
+    /** True if this process counts requests on its own; without requests, a probe tells. */
+    async isDegraded(): Promise<boolean> {
+      probing ??= probeLimits().finally(() => {
+        probing = undefined
+      })
+      await probing
+      return degradation.isOn()
+    },
     /** Total time of counting on its own. */
     degradedMs: degradation.totalMs,
+  }
+
+  function degrade(error: unknown): void {
+    degradation.begin()
+    const then = 'this process counts by itself until the server answers'
+    notes.repeat('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
+  }
+
+  function recover(): void {
+    if (!degradation.isOn()) return
+    notes.say('ratelimit.recovered', 'limits: the server decides again', degradation.end())
+  }
+
+  async function probeLimits(): Promise<void> {
+    if (performance.now() - countedAt < MEMORY) return
+    await pingLimits?.().then(recover, degrade)
   }
 
   async function check(): Promise<boolean> {
@@ -86,8 +110,8 @@ export function watchHealth({ events, ping, degraded }: WatchedStore, notes: Not
   }
 }
 
-function createSpell(isOn = false) {
-  let since = isOn ? performance.now() : undefined
+function createSpell() {
+  let since: number | undefined
   let before = 0
   const lasting = () => (since === undefined ? 0 : performance.now() - since)
   return {
@@ -128,9 +152,10 @@ export function withServerPages(handler: ApiHandler, options: PagesOptions): Api
     ...(control && { control: '/_control' }),
   }
   const readiness = async (): Promise<Page> => {
-    const store = (await health?.isAvailable()) === false ? 'unavailable' : 'ok'
+    const states = await Promise.all([health?.isAvailable(), health?.isDegraded()])
+    const store = states[0] === false ? 'unavailable' : 'ok'
     const status = draining.aborted ? 'draining' : store
-    const rateLimitStore = health?.isDegraded() ? 'degraded' : 'ok'
+    const rateLimitStore = states[1] ? 'degraded' : 'ok'
     const text = JSON.stringify({ status, store, rateLimitStore })
     return { status: status === 'ok' ? 200 : 503, text }
   }

@@ -201,9 +201,10 @@ function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
     // Unknown while no store is open.
     gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
   })
-  reading('adoption_store_rate_limit_degraded', gauge =>
-    gauge.set(Number(watched.some(one => one.isDegraded()))),
-  )
+  reading('adoption_store_rate_limit_degraded', async gauge => {
+    const states = await Promise.all(watched.map(one => one.isDegraded()))
+    gauge.set(Number(states.some(Boolean)))
+  })
   sum('adoption_store_rate_limit_degraded_seconds_total', () =>
     watched.reduce((seconds, one) => seconds + one.degradedMs() / 1000, 0),
   )

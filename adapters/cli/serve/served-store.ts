@@ -17,7 +17,7 @@ import { UsageError } from '../usage-error.js'
 import { demoAnimals } from './demo-animals.js'
 import { type Health, watchHealth } from './health.js'
 import type { Metrics } from './metrics.js'
-import { messageOf, type Notes } from './request-log.js'
+import type { Notes } from './request-log.js'
 
 export interface Environment {
   readonly handler: ApiHandler
@@ -71,14 +71,6 @@ export async function openEnvironment(
   )
   const { storage } = opened
   const limits = await openLimits(settings.rateLimitStore, requireRateLimitStore, stops)
-  const degraded = await limits?.ping().then(
-    () => false,
-    error => {
-      const then = 'this process counts by itself until the server answers'
-      notes.say('ratelimit.degraded', `limits: ${messageOf(error)}; ${then}`)
-      return true
-    },
-  )
   // A durable store is permanent, and the API cannot delete animals: demo data only with demo keys.
   const startsEmpty = empty || (settings.store !== 'memory:' && settings.keys !== undefined)
   const initial = await readInitial({ seed, empty: startsEmpty })
@@ -96,7 +88,9 @@ export async function openEnvironment(
       rateLimitStoreTimeout: limits.rateLimitStoreTimeoutMs,
     }),
   })
-  const health = watchHealth({ events: store.events, ping: opened.ping, degraded }, notes)
+  const pings = { ping: opened.ping, pingLimits: limits?.ping }
+  const health = watchHealth({ events: store.events, ...pings }, notes)
+  await health.isDegraded()
   metrics?.watch(store, health, opened.connections)
   let known = keys
   let valid: KeyMap = new Map(Object.entries(keys))

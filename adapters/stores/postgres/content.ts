@@ -3,6 +3,7 @@ import type { Pet } from '../../../src/pets/schema.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
 import { notify } from '../../listener-error.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
+import { inconsistent } from './failures.js'
 import type { Database, Row, Run } from './pool.js'
 import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS } from './statements.js'
@@ -54,6 +55,22 @@ export function createContent(database: Database, schema: string, timeoutMs: num
       const [row] = await database.transaction(run => run(text))
       return Number(row.count)
     },
+    async check(): Promise<readonly string[]> {
+      const text = `SELECT count(*) FILTER (WHERE json_typeof(name) <> 'string')::int AS names,
+          (SELECT next FROM ${schema}.pet_ids WHERE one = 1)::text AS next, max(id)::text AS last
+        FROM ${schema}.pets`
+      const [{ names, next, last }] = await database.transaction(run => run(text))
+      const isLow = next !== null && Number(next) <= Number(last)
+      const problems = [
+        next === null &&
+          `pet_ids is empty, so nothing can be created; run: INSERT INTO ${schema}.pet_ids (next) SELECT coalesce(max(id), 0) + 1 FROM ${schema}.pets`,
+        isLow &&
+          `next in pet_ids is ${next}, but the largest id is ${last}, so creates fail; run: UPDATE ${schema}.pet_ids SET next = (SELECT max(id) + 1 FROM ${schema}.pets)`,
+        names > 0 &&
+          `${names} names are not JSON strings; run: UPDATE ${schema}.pets SET name = to_json(name #>> '{}') WHERE json_typeof(name) <> 'string'`,
+      ]
+      return problems.filter(problem => problem !== false)
+    },
   }
 
   /** Blocks inserts until the transaction ends. */
@@ -61,6 +78,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
     await run(`SET LOCAL lock_timeout = ${timeoutMs}`)
     const [row] = await run(`SELECT next::text AS next FROM ${schema}.pet_ids FOR UPDATE`)
     await run('SET LOCAL lock_timeout = 0')
+    if (!row) throw inconsistent()
     return Number(row.next)
   }
 

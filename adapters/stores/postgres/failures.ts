@@ -29,8 +29,21 @@ export function isRefused(error: unknown): boolean {
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
-export function isDuplicate(error: unknown): boolean {
-  return (error as { code?: unknown }).code === '23505'
+/** Another process uses one of the keys. */
+export function isKeyTaken(error: unknown): boolean {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown }
+  return code === '23505' && constraint === 'pet_keys_used'
+}
+
+/** Replaces the error of an id that exists already: only changes by hand lead to it. */
+export function ifInconsistent(error: unknown): unknown {
+  const { constraint } = error as { constraint?: unknown }
+  return constraint === 'pets_pkey' ? inconsistent(error) : error
+}
+
+export function inconsistent(cause?: unknown): PostgresError {
+  const fix = 'run: animal-adoption-store check postgres:'
+  return new PostgresError(`The tables were changed by hand and do not match; ${fix}`, { cause })
 }
 
 export function explain(error: unknown, address: string): PostgresError {
@@ -58,7 +71,7 @@ const REASONS: Readonly<Record<string, string>> = {
   '28000': "this user may not connect; check pg_hba.conf, or add '?sslmode=verify-full'",
   '3D000': 'there is no such database; create it with createdb',
   '42501':
-    'this user may not create the tables; grant CREATE on the database, or USAGE and all rights on an existing schema',
+    'this user may not create the tables; grant CREATE on the database, or USAGE and CREATE on an existing schema',
   '25006': 'it is read-only; use the address of the primary',
   '53300': 'it has no free connection; raise max_connections, or lower `connections`',
   '57P03': 'it is starting up or shutting down; try again',

@@ -4,8 +4,8 @@ import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce, IsGone } from '../../../src/ports.js'
 import { createBatches, type QueueLimits, stillWaited, type Waiting } from '../kit/batches.js'
 import { type KeyedInsert, onceEach } from '../kit/keyed-inserts.js'
-import { isDuplicate, PostgresError } from './failures.js'
-import type { Database } from './pool.js'
+import { ifInconsistent, inconsistent, isKeyTaken } from './failures.js'
+import type { Database, LateValues, Statement } from './pool.js'
 import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import type { Statements } from './statements.js'
 
@@ -45,6 +45,12 @@ export function createInserts(
     },
   }
 
+  function query(statement: Statement, values: LateValues) {
+    return database.query(statement, values).catch(error => {
+      throw ifInconsistent(error)
+    })
+  }
+
   async function insertBatch(batch: readonly Waiting<PetRow, number>[]): Promise<void> {
     const number = ++lastBatch
     let fixed: readonly Waiting<PetRow, number>[] | undefined
@@ -54,10 +60,10 @@ export function createInserts(
       const rows = left().map(({ item }) => item)
       return rows.length === 0 ? undefined : [...columnsOf(rows), writer, number]
     }
-    let stored = await database.query(statements.insertBatch, values)
+    let stored = await query(statements.insertBatch, values)
     if (left().length === 0) return
-    if (stored.length === 0) stored = await database.query(statements.insertBatch, values)
-    if (stored.length === 0) throw new PostgresError('The outcome of the insert is unknown')
+    if (stored.length === 0) stored = await query(statements.insertBatch, values)
+    if (stored.length === 0) throw inconsistent()
     const first = Number(stored[0].first)
     for (const [at, { resolve }] of left().entries()) resolve(first + at)
   }
@@ -79,15 +85,15 @@ export function createInserts(
     }
     for (let attempt = 1; ; attempt++) {
       try {
-        const rows = await database.query(statements.insertOnce, values)
-        if (left().length === 0) return []
+        const rows = await query(statements.insertOnce, values)
+        if (rows.length < left().length) throw inconsistent()
         const answers: InsertedOnce[] = []
         for (const { n, fingerprint, replayed, ...row } of rows) {
           answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
         }
         return answers
       } catch (error) {
-        if (!isDuplicate(error) || attempt === ATTEMPTS) throw error
+        if (!isKeyTaken(error) || attempt === ATTEMPTS) throw error
         await database.query(statements.forget, [...keyColumns(), times()])
       }
     }

@@ -16,10 +16,10 @@ import { isTimeout } from '../../../src/lib/time.js'
 import { durableStorage } from '../kit/durable-storage.js'
 import { openAtUse } from '../kit/open-at-use.js'
 import { serverAddress } from '../kit/server-address.js'
-import { explain, PostgresError } from './failures.js'
+import { explain, isRefused, PostgresError } from './failures.js'
 import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
-import { createStatements } from './statements.js'
+import { type Abilities, createStatements, TIMELINE } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
 export const POSTGRES_OPTIONS = {
@@ -95,10 +95,12 @@ export function postgresStorage(options: PostgresOptions): PostgresStorage {
   const address = url === undefined ? 'The database of `pool`' : addressOf(url)
   const schema = `"${settings.schema}"`
   let pool: PostgresPool | undefined = given
+  let warnings: readonly string[] = []
   const opening = openAtUse(open, () => new PostgresError('The storage is closed'))
   return {
     ...durableStorage(opening),
-    ...opening.methods('stream', 'count'),
+    ...opening.methods('stream', 'count', 'check'),
+    warnings: () => warnings,
     connections: () => ({
       open: pool?.totalCount ?? 0,
       idle: pool?.idleCount ?? 0,
@@ -111,10 +113,11 @@ export function postgresStorage(options: PostgresOptions): PostgresStorage {
     pool = opened.pool
     pool.on('error', ignore)
     try {
-      const prepare = await inspect(pool, timeoutMs)
+      const found = await inspect(pool, timeoutMs)
+      warnings = found.warnings
       const database = createDatabase(pool, timeoutMs)
       await migrate(database, schema)
-      const statements = createStatements(schema, prepare)
+      const statements = createStatements(schema, found)
       // A row is needed only while its batch may be retried.
       const text = `DELETE FROM ${schema}.pet_writers WHERE seen < now() - interval '1 day'`
       await database.query({ text }, [])
@@ -192,27 +195,46 @@ async function configure(
   await client.query({ text, values: [String(timeoutMs), client.processID] })
 }
 
-/**
- * Resolves to true if the connection is direct, so that prepared statements persist.
- * @throws PostgresError when the database is unsuitable
- */
-function inspect(pool: PostgresPool, timeoutMs: number): Promise<boolean> {
+interface Inspection extends Abilities {
+  readonly warnings: readonly string[]
+}
+
+/** @throws PostgresError when the database is unsuitable */
+function inspect(pool: PostgresPool, timeoutMs: number): Promise<Inspection> {
   return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
       text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
-        current_setting('server_encoding') AS encoding`,
+        current_setting('server_encoding') AS encoding,
+        current_setting('synchronous_commit') AS commits`,
       query_timeout: timeoutMs,
     })
-    const [{ pid, replica, encoding }] = rows as [Record<string, unknown>]
+    const [{ pid, replica, encoding, commits }] = rows as [Record<string, unknown>]
     if (replica) throw Object.assign(new Error('read-only replica'), { code: '25006' })
     if (encoding !== 'UTF8') {
       throw new PostgresError(
         `The database has the encoding ${encoding}; create one with: createdb -E UTF8 -T template0`,
       )
     }
-    return client.processID === pid
+    const timeline = await client
+      .query({ text: `SELECT ${TIMELINE}`, query_timeout: timeoutMs })
+      .then(() => true, refusedOnly)
+    const warnings = [
+      ...(commits === 'off' ? [NOT_DURABLE] : []),
+      ...(timeline ? [] : [NOT_FENCED]),
+    ]
+    return { prepare: client.processID === pid, timeline, warnings }
   })
 }
+
+function refusedOnly(error: unknown): false {
+  if (isRefused(error)) return false
+  throw error
+}
+
+const NOT_DURABLE =
+  'synchronous_commit is off: a crash of PostgreSQL loses the latest animals; turn it on for this user'
+const NOT_FENCED =
+  'this user may not call pg_current_wal_insert_lsn: a primary that another has replaced is not noticed'
 
 /** Idle connections break when the server restarts; the pool replaces them. */
 function ignore(): void {}

@@ -51,7 +51,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
 const ADVISORY_LOCK = 20_301_205n
 
 /**
- * Creates or upgrades the schema. Needs no `CREATE` privilege if it is up to date.
+ * Creates or upgrades the schema. Needs `CREATE` on the database only if it is missing.
  * @param schema quoted
  * @throws PostgresError when it has a newer version
  */
@@ -69,7 +69,9 @@ export async function migrate(
         `The schema ${schema} has version ${version}, and this package knows ${migrations.length}; update animal-adoption-store`,
       )
     }
-    if (version === 0) await run(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
+    const known = await run('SELECT FROM pg_namespace WHERE nspname = $1', [schema.slice(1, -1)])
+    // IF NOT EXISTS would need CREATE on the database even if it exists.
+    if (known.length === 0) await run(`CREATE SCHEMA ${schema}`)
     for (const migration of migrations.slice(version)) await run(migration(schema))
     await run(`UPDATE ${schema}.pet_schema SET version = ${migrations.length}`)
   })

@@ -4,11 +4,15 @@ import type { Statement } from './pool.js'
 
 export type Statements = ReturnType<typeof createStatements>
 
-/**
- * @param schema quoted
- * @param prepare false behind a pooler in transaction mode, where prepared statements get lost
- */
-export function createStatements(schema: string, prepare: boolean) {
+export interface Abilities {
+  /** False behind a pooler in transaction mode, where prepared statements get lost. */
+  readonly prepare: boolean
+  /** False for a user who may not ask, or a server without one, such as Aurora. */
+  readonly timeline: boolean
+}
+
+/** @param schema quoted */
+export function createStatements(schema: string, { prepare, timeline }: Abilities) {
   // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
@@ -38,14 +42,16 @@ export function createStatements(schema: string, prepare: boolean) {
     find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
     /** $1 list after these ids, $2 limits. Returns each page, with its number from 1. */
     list: { all: list(''), ...listsByStatus },
-    /** $1 writer. Commits, as an insert does, and returns the timeline of the commit. */
+    /** $1 writer. Commits, as an insert does, and returns the timeline of the commit, if known. */
     ping: {
       text: `INSERT INTO ${schema}.pet_writers AS w (writer, batch, first) VALUES ($1::uuid, 0, 0)
         ON CONFLICT (writer) DO UPDATE SET seen = now()
-        RETURNING left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline`,
+        RETURNING ${timeline ? TIMELINE : 'NULL'} AS timeline`,
     },
   }
 }
+
+export const TIMELINE = 'left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)'
 
 /** Bounds the cost of a plan, however large the table is. */
 export const LONGEST_LIST = 10_000

@@ -19,7 +19,11 @@ import { LONGEST_LIST, type Statements } from './statements.js'
  */
 export interface PostgresStorage extends DurableStorage, Streamable {
   count(): Promise<number>
+  /** Lists what makes creates or lists fail, one line each, with the statement that repairs it. */
+  check(): Promise<readonly string[]>
   connections(): Connections
+  /** After the opening, lists what weakens a guarantee, one line each. */
+  warnings(): readonly string[]
 }
 
 export interface Connections {
@@ -42,7 +46,7 @@ export interface StorageParts {
 
 export function createStorage(
   parts: StorageParts,
-): OpenedStorage & Pick<PostgresStorage, 'stream' | 'count'> {
+): OpenedStorage & Pick<PostgresStorage, 'stream' | 'count' | 'check'> {
   const { database, timeoutMs, schema, statements, writer, closePool } = parts
   const late = () => noAnswer(timeoutMs)
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
@@ -74,6 +78,7 @@ export function createStorage(
     stream: content.read,
     replace: (given, options = {}, wanted) => content.replace(given, options, wanted),
     count: content.count,
+    check: content.check,
     ping: createPing(database, statements, writer),
     async close() {
       await Promise.all([inserts, finds, lists].map(({ idle }) => idle()))
@@ -95,6 +100,7 @@ function createPing(database: Database, { ping }: Statements, writer: string) {
     const [row] = await database.queryOnce(ping, [writer]).catch(error => {
       throw isReadOnly(error) ? new PostgresError('The database is read-only') : error
     })
+    // NaN, which is less than none, if it is unknown.
     const timeline = Number.parseInt(row.timeline, 16)
     if (timeline < latest) {
       throw new PostgresError(

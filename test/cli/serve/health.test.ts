@@ -4,6 +4,7 @@ import { watchHealth, withServerPages } from '../../../adapters/cli/serve/health
 import { createNotes } from '../../../adapters/cli/serve/request-log.js'
 import { createEvents } from '../../../src/events.js'
 
+const COUNTING = 'this process counts by itself until the server answers'
 const PET = { pet: { id: 1, name: 'Rex', categoryId: 1 } }
 
 test('readyz - limits are as the latest requests found them', async () => {
@@ -15,6 +16,29 @@ test('readyz - limits are as the latest requests found them', async () => {
   assert.deepEqual(await readyz(), [200, 'ok', 'ok'])
 })
 
+test('readyz - without requests, a probe tells whether the limits are back, or away', async t => {
+  let now = 10_000
+  t.mock.method(performance, 'now', () => now)
+  let problem: Error | undefined
+  const { emit, readyz, said } = open(undefined, async () => {
+    if (problem) throw problem
+  })
+  const state = async () => (await readyz())[2]
+  // Slow for requests, not for the probe: the requests count.
+  emit('ratelimit.degraded', { error: new Error('slow') })
+  assert.equal(await state(), 'degraded')
+  now += 5_000
+  assert.equal(await state(), 'ok')
+  problem = new Error('gone')
+  assert.equal(await state(), 'degraded')
+  problem = undefined
+  assert.equal(await state(), 'ok')
+  assert.deepEqual(
+    said().map(([event]) => event),
+    ['ratelimit.degraded', 'ratelimit.recovered', 'ratelimit.recovered'],
+  )
+})
+
 test('readyz - an outage of the limits is measured from its first failure, and recorded at its end', async t => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
@@ -23,12 +47,12 @@ test('readyz - an outage of the limits is measured from its first failure, and r
   emit('ratelimit.degraded', failed)
   // A request now and then.
   for (now = 3_000; now < 30_000; now += 3_000) emit('ratelimit.degraded', failed)
-  assert.deepEqual([health.isDegraded(), health.degradedMs()], [true, 30_000])
+  assert.deepEqual([await health.isDegraded(), health.degradedMs()], [true, 30_000])
   emit('ratelimit.recovered', {})
   now = 60_000
-  assert.deepEqual([health.isDegraded(), health.degradedMs()], [false, 30_000])
+  assert.deepEqual([await health.isDegraded(), health.degradedMs()], [false, 30_000])
   assert.deepEqual(said(), [
-    ['ratelimit.degraded', 'limits: slow'],
+    ['ratelimit.degraded', `limits: slow; ${COUNTING}`],
     ['ratelimit.recovered', 'limits: the server decides again', 30_000],
   ])
   now = 70_000
@@ -85,12 +109,12 @@ test('readyz - a check that fails counts at once, and one that is too slow from 
   )
 })
 
-function open(ping?: () => Promise<void>) {
+function open(ping?: () => Promise<void>, pingLimits?: () => Promise<void>) {
   const { events, emit } = createEvents()
   const written: string[] = []
   const write = (line: string) => void written.push(line)
   const notes = createNotes({ asJson: true, clock: () => 0, write })
-  const health = watchHealth({ events, ping }, notes)
+  const health = watchHealth({ events, ping, pingLimits }, notes)
   const pages = withServerPages({ basePath: '/v1', handle: () => assert.fail() } as never, {
     health,
     draining: new AbortController().signal,

@@ -212,12 +212,12 @@ async function scrape(origin: string): Promise<string[]> {
 
 const HEALTHY: Health = {
   isAvailable: async () => true,
-  isDegraded: () => false,
+  isDegraded: async () => false,
   degradedMs: () => 0,
 }
 const FAILING: Health = {
   isAvailable: async () => false,
-  isDegraded: () => true,
+  isDegraded: async () => true,
   degradedMs: () => 1_500,
 }
 

@@ -68,7 +68,7 @@ for (const isKeyed of [false, true]) {
 function open(t: TestContext, isKeyed: boolean) {
   const clock = mockClock(t)
   const pool = busyPool()
-  const statements = createStatements('"s"', true)
+  const statements = createStatements('"s"', { prepare: true, timeline: true })
   const { insert, insertOnce } = createStorage({
     database: createDatabase(pool, TIMEOUT),
     timeoutMs: TIMEOUT,

@@ -218,7 +218,7 @@ test('postgres - lists that are read together are as if read alone', async () =>
 
 test('postgres - no plan compiles or reads the whole table', async () => {
   const schema = schemaOf.get(await open()) as string
-  const statements = createStatements(schema, false)
+  const statements = createStatements(schema, { prepare: false, timeline: true })
   const client = await pool.connect()
   try {
     await client.query(`INSERT INTO ${schema}.pets
@@ -402,6 +402,58 @@ test('postgres - a role without CREATE can use an existing schema', async () => 
   const url = engine?.url.replace('adoption@', 'clerk@') as string
   assert.equal((await (await open({ url, schema })).insert(REX)).id, 1)
   await assert.rejects(open({ url }), /may not create the tables; grant CREATE on the database/)
+  await pool.query('CREATE SCHEMA prepared; GRANT USAGE, CREATE ON SCHEMA prepared TO clerk')
+  assert.equal((await (await open({ url, schema: 'prepared' })).insert(REX)).id, 1)
+})
+
+test('postgres - what weakens a guarantee is a warning, and ping needs no right to see the timeline', async () => {
+  assert.deepEqual((await open()).warnings(), [])
+  const storage = await open({
+    pool: watchedPool(async (query, next) => {
+      // As Aurora does, and a role from which the right was revoked.
+      if (query.text.includes('pg_walfile_name')) throw { code: '42501', message: 'denied' }
+      const answer = await next()
+      if (answer.rows?.[0]?.commits) answer.rows[0].commits = 'off'
+      return answer
+    }),
+  })
+  const [durability, timeline] = storage.warnings()
+  assert.match(durability ?? '', /^synchronous_commit is off: /)
+  assert.match(timeline ?? '', /may not call pg_current_wal_insert_lsn/)
+  await storage.ping()
+})
+
+test('postgres - check finds what makes creates fail, and its statements repair it', async () => {
+  const storage = await open()
+  const schema = schemaOf.get(storage) as string
+  const create = () => storage.insert(REX)
+  const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
+  const createOnce = () => storage.insertOnce(REX, once, 0)
+  await create()
+  assert.deepEqual(await storage.check(), [])
+  const seed = () => storage.restoreIfNew({ pets: [], nextId: 1 })
+  for (const [damage, found, ...failing] of [
+    [
+      'UPDATE pet_ids SET next = 1',
+      /^next in pet_ids is 1, but the largest id is 1/,
+      create,
+      createOnce,
+    ],
+    ['DELETE FROM pet_ids', /^pet_ids is empty, so nothing/, create, createOnce, seed],
+    ["UPDATE pets SET name = '7'", /^1 names are not JSON strings/],
+  ] as const) {
+    await pool.query(damage.replace('pet', `${schema}.pet`))
+    for (const call of failing) {
+      await assert.rejects(call, { name: 'PostgresError', message: /run: .* check postgres:$/ })
+    }
+    const [problem = '', ...others] = await storage.check()
+    assert.match(problem, found)
+    assert.deepEqual(others, [])
+    await pool.query(problem.split('run: ')[1] as string)
+    assert.deepEqual(await storage.check(), [])
+  }
+  assert.equal((await storage.find(1))?.name, '7')
+  assert.deepEqual([(await create()).id, (await createOnce()).pet.id], [2, 3])
 })
 
 test('postgres - opening removes writers older than a day', async () => {
