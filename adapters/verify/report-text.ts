@@ -1,3 +1,4 @@
+import { durationText } from '../../src/lib/time.js'
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
@@ -29,10 +30,5 @@ export function summaryText({ results, requestCount }: VerifyReport, ms: number)
     `${count('failed', 'SHOULD')} SHOULD not met`,
     `${count('skipped')} skipped`,
   ]
-  return `\n${skipped.join('')}${counts.join(', ')}; ${requestCount} requests in ${duration(ms)}\n`
-}
-
-function duration(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `\n${skipped.join('')}${counts.join(', ')}; ${requestCount} requests in ${durationText(ms)}\n`
 }

@@ -74,6 +74,14 @@ function msOfDuration(value: unknown): number {
   return Number(count) * (UNITS.get(unit) ?? Number.NaN)
 }
 
+/** Formats a duration for people, in whole seconds: `23 h 59 min 12 s`. */
+export function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1_000)
+  const units = { h: seconds / 3_600, min: (seconds / 60) % 60, s: seconds % 60 }
+  const parts = Object.entries(units).map(([unit, n]) => n >= 1 && `${Math.floor(n)} ${unit}`)
+  return parts.filter(Boolean).join(' ') || '0 s'
+}
+
 /** Formats an IMF-fixdate (RFC 9110 §5.6.7), whose years have four digits. */
 export function httpDate(instant: number): string {
   return new Date(Math.min(Math.max(instant, EARLIEST), LATEST)).toUTCString()

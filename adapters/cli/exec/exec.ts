@@ -33,7 +33,7 @@ import { readAs, UsageError, withoutSecrets } from '../usage-error.js'
 import { type Capture, type ChildRun, runChild } from './child-process.js'
 import { repeatText } from './repeat-command.js'
 import { type VerdictFile, withCommands } from './report-file.js'
-import { createVirtualTime, skipWaits } from './skip-waits.js'
+import { createVirtualTime, type Skips, skippedText, skipWaits } from './skip-waits.js'
 
 export interface Result {
   readonly report: Report
@@ -61,7 +61,7 @@ export async function exec(
     const { findings } = report
     const withoutEffect = faultsWithoutEffect(run.seen)
     say(await verdictText(run, schedule.length > 0))
-    say(run.skips)
+    if (settings.skipWaits) say(skippedText(setup.skips))
     say(lateText(run))
     if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
     for (const line of withoutEffect) say(`--schedule: ${line}\n`)
@@ -139,7 +139,8 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
     )
   }
   const initial = await readInitial({ ...settings, empty: settings.seed === undefined })
-  return { settings, words, apiKeys, apiKey, initial }
+  const skips: Skips = { ms: 0, hasStranger: false }
+  return { settings, words, apiKeys, apiKey, initial, skips }
 }
 
 /** Checks the input of every form of `exec`. @throws UsageError */
@@ -162,13 +163,11 @@ export interface StoreRun extends ChildRun, Result {
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
   /** Only with `--har`. */
   readonly exchanges: readonly HarSource[]
-  /** The time that was skipped, in a sentence; empty without `--skip-waits`. */
-  readonly skips: string
 }
 
 /** Runs the command next to its own store and server, which are closed after `use`. */
 export function runWithStore<T>(
-  { settings, words, apiKeys, apiKey, initial }: Setup,
+  { settings, words, apiKeys, apiKey, initial, skips }: Setup,
   schedule: Schedule,
   capture: Capture | undefined,
   use: (run: StoreRun) => Promise<T>,
@@ -182,8 +181,13 @@ export function runWithStore<T>(
     )
     const server = await listen(withDocsOnDemand(handler, describedBy(settings)), { port: 0 })
     stops.push(server.close, () => double.close())
+    const tooLong = new AbortController()
     const skipping =
-      time && (await skipWaits({ time, port: server.port, doubles, longest: capture?.timeoutMs }))
+      time &&
+      (await skipWaits({
+        ...{ time, port: server.port, doubles, longest: capture?.timeoutMs },
+        onTooLong: () => tooLong.abort(),
+      }))
     if (skipping) stops.push(skipping.close)
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []
@@ -202,11 +206,10 @@ export function runWithStore<T>(
       ...skipping?.variables,
     }
     const quiet = capture ? () => {} : announce(server.url, () => calls.size)
-    const ended = await runChild(
-      words,
-      variables,
-      capture && { ...capture, late: skipping?.isTooLong },
-    ).finally(quiet)
+    const limited = capture && { ...capture, late: tooLong.signal }
+    const ended = await runChild(words, variables, limited).finally(quiet)
+    skips.ms += time?.skipped ?? 0
+    skips.hasStranger ||= skipping?.hasStranger() ?? false
     const found = double.report({ since: 'start' })
     const report = settings.requireFaults ? withRequired(found) : found
     const untested =
@@ -215,11 +218,7 @@ export function runWithStore<T>(
     if (!capture) await whileOthersSend(settings, server.url)
     const late = calls.size - before
     const isRefused = refused > 0 && untested !== undefined
-    const skips = skipping?.text() ?? ''
-    return use({
-      ...ended,
-      ...{ double, report, untested, isRefused, seen, late, recording, exchanges, skips },
-    })
+    return use({ ...ended, double, report, untested, isRefused, seen, late, recording, exchanges })
   })
 }
 

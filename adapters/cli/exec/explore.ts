@@ -27,6 +27,7 @@ import {
 } from './exec.js'
 import { quoted, repeatText } from './repeat-command.js'
 import { type CommandFailure, type ExploredFile, withCommands } from './report-file.js'
+import { skippedText } from './skip-waits.js'
 
 interface Ran extends Outcome<CommandFailure> {
   readonly schedule: Schedule
@@ -47,9 +48,10 @@ export async function explore(
   words: readonly string[],
   given: ReadonlyMap<string, string>,
 ): Promise<number> {
-  const faults = readAs('--faults', () =>
-    readFaults(splitWords(settings.faults.join(','))),
-  ).flatMap(fault => restrict(fault, settings.only))
+  const read = (texts: readonly string[]) =>
+    readAs('--faults', () => readFaults(texts)).flatMap(fault => restrict(fault, settings.only))
+  const once = settings.skipWaits && !given.has('faults') ? read(['delay:31s', 'hang']) : []
+  const faults = [...read(splitWords(settings.faults.join(','))), ...once]
   const setup = await readSetup(settings, words)
   const interruption = new AbortController()
   const { signal } = interruption
@@ -75,7 +77,7 @@ export async function explore(
   const { depth, schedules = Number.POSITIVE_INFINITY, jobs } = settings
   try {
     const found = await search<CommandFailure>({
-      ...{ faults, depth, schedules, jobs, run },
+      ...{ faults, once, depth, schedules, jobs, run },
       onRun({ runs, left, failures, schedule }) {
         progress.show(runs, runs + left, `${failures} failed  ${schedule}`)
         if (progress.isShown || performance.now() - lastSaid < PROGRESS) return
@@ -93,6 +95,7 @@ export async function explore(
       counts,
       ...openTexts(result, settings, faults, all[0]),
     )
+    if (settings.skipWaits) printError(skippedText(setup.skips))
     const doubts = passed.map((text): Problem => {
       return { level: 'warning', title: 'exec --explore', text, cells: [text, ''] }
     })

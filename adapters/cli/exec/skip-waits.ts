@@ -1,91 +1,73 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { delimiter, join } from 'node:path'
+import { delimiter } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setImmediate } from 'node:timers/promises'
+import { durationText } from '../../../src/lib/time.js'
 import type { JudgedDouble } from '../../test-double/double.js'
 import { packagePath } from '../version.js'
 
-/** Virtual time begins here, so that two recordings are alike. */
-const BEGIN = Date.parse('2030-01-01T00:00:00Z')
-
-export type VirtualTime = ReturnType<typeof createVirtualTime>
-
-/** Real time since the start of a run, and the time that was skipped. */
+/** Real time since the start of a run, plus the time that was skipped. */
 export function createVirtualTime() {
-  const ahead = BEGIN - Date.now()
-  let skipped = 0
-  return {
-    ahead,
-    now: () => Date.now() + ahead + skipped,
-    /** In ms. */
-    skipped: () => skipped,
-    skip(ms: number) {
-      skipped += ms
-    },
-  }
+  // It begins at a fixed instant, so that two recordings are alike.
+  const ahead = Date.parse('2030-01-01T00:00:00Z') - Date.now()
+  const time = { ahead, skipped: 0, now: () => Date.now() + ahead + time.skipped }
+  return time
 }
 
 interface SkippingOptions {
-  readonly time: VirtualTime
+  readonly time: ReturnType<typeof createVirtualTime>
   /** Port of the store. */
   readonly port: number
   readonly doubles: () => readonly JudgedDouble[]
-  /** The longest wait for a response, in virtual ms. */
+  /** Virtual ms that a response may take. @default Infinity */
   readonly longest?: number | undefined
+  /** Called instead of waiting longer for a response. */
+  readonly onTooLong: () => void
 }
 
-interface Skipping {
-  readonly variables: NodeJS.ProcessEnv
-  /** Aborted instead of waiting longer than allowed for a response. */
-  readonly isTooLong: AbortSignal
-  /** Tells how much was skipped. */
-  text(): string
-  close(): Promise<void>
-}
-
-/** What a process sends while it has nothing to do but wait. */
+/** A message of a process that has nothing to do but wait. */
 interface Sleep {
   /** Its next wake-up; null for none. */
   readonly sleep: number | null
-  /** Its connections to the store: port, bytes written, bytes read. */
+  /** Its connections to the store. */
   readonly connections: readonly (readonly [port: number, written: number, read: number])[]
-  /** The skipped time that it has heard of. */
+  /** The skipped time that it knows of. */
   readonly skipped: number
 }
 
+interface HttpRequest {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly socket: Socket
+}
+
 /**
- * Skips the time in which all processes that talk to the store sleep, and no request is in flight.
- * Their shims (`skip-waits/`) connect and tell when they sleep, and are told when time has jumped.
+ * Skips the time in which every process that talks to the store sleeps and no request is in flight.
+ * The shims of the processes, in `skip-waits/`, connect to tell when they sleep, and are told when
+ * time has jumped.
  */
-export async function skipWaits({
-  time,
-  port,
-  doubles,
-  longest = Number.POSITIVE_INFINITY,
-}: SkippingOptions): Promise<Skipping> {
+export async function skipWaits(options: SkippingOptions) {
+  const { time, port, doubles, longest = Number.POSITIVE_INFINITY, onTooLong } = options
   const token = crypto.randomUUID()
   const processes = new Map<Socket, Sleep | undefined>()
   const announced = new Set<number>()
   /** Ports of clients that have called the API. */
   const callers = new Set<number>()
-  /** Connections of the store by the port of the client, also closed ones. */
+  /** Connections by the port of the client, with their counts also after their end. */
   const connections = new Map<number, Socket>()
-  /** Connections that ended in the middle of a response, which the client may not know yet. */
+  /** Connections that ended within a response, which the client may not know yet. */
   const cut = new WeakSet<Socket>()
+  /** When the requests without a whole response arrived. */
   const waiting = new Map<ServerResponse, number>()
-  const tooLong = new AbortController()
   let [changes, isSettling, isOver] = [0, false, false]
 
-  const onConnection = (message: unknown) => {
-    const { socket } = message as { readonly socket: Socket }
-    if (socket.localPort === port) connections.set(socket.remotePort as number, socket)
-  }
   const onRequest = (message: unknown) => {
     const { request, response, socket } = message as HttpRequest
-    if (socket.localPort !== port) return
-    if (!CONTROL.test(request.url ?? '')) callers.add(socket.remotePort as number)
+    if (socket.localPort !== port || socket.remotePort === undefined) return
+    if (!CONTROL.test(request.url ?? '')) callers.add(socket.remotePort)
+    connections.set(socket.remotePort, socket)
     waiting.set(response, time.now())
     response.once('close', () => {
       waiting.delete(response)
@@ -93,31 +75,23 @@ export async function skipWaits({
       onChange()
     })
   }
-  subscribe('net.server.socket', onConnection)
   subscribe('http.server.request.start', onRequest)
   for (const { events } of doubles()) events.activity.add(onChange)
   const server = createServer(accept)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const own = (server.address() as AddressInfo).port
+  const shims = packagePath('adapters/cli/exec/skip-waits')
+  const preload = `--require ${JSON.stringify(`${shims}/preload.cjs`)}`
+  const { NODE_OPTIONS = '', PYTHONPATH = '' } = process.env
 
   return {
     variables: {
-      ADOPTION_STORE_VIRTUAL_TIME: `${own}:${token}:${time.ahead}`,
-      NODE_OPTIONS: joined(
-        ' ',
-        `--require ${JSON.stringify(join(SHIMS, 'preload.cjs'))}`,
-        'NODE_OPTIONS',
-      ),
-      PYTHONPATH: joined(delimiter, SHIMS, 'PYTHONPATH'),
+      ADOPTION_STORE_VIRTUAL_TIME: `${(server.address() as AddressInfo).port}:${token}:${time.ahead}`,
+      NODE_OPTIONS: `${preload} ${NODE_OPTIONS}`,
+      PYTHONPATH: (PYTHONPATH && `${shims}${delimiter}${PYTHONPATH}`) || shims,
     },
-    isTooLong: tooLong.signal,
-    text() {
-      const skipped = `Skipped ${lengthText(time.skipped())} of waits.\n`
-      return hasStranger() ? `${skipped}${STRANGER}\n` : skipped
-    },
+    hasStranger,
     async close() {
       isOver = true
-      unsubscribe('net.server.socket', onConnection)
       unsubscribe('http.server.request.start', onRequest)
       for (const socket of processes.keys()) socket.destroy()
       await new Promise(resolve => server.close(resolve))
@@ -126,12 +100,12 @@ export async function skipWaits({
 
   function accept(socket: Socket): void {
     socket.on('error', () => {})
-    const lines = createInterface({ input: socket })
+    const lines = createInterface(socket)
     lines.once('line', line => {
       if (line !== token) return void socket.destroy()
       processes.set(socket, undefined)
       tell(socket)
-      lines.on('line', line => onMessage(socket, line))
+      lines.on('line', line => onMessage(socket, JSON.parse(line)))
       socket.once('close', () => {
         processes.delete(socket)
         onChange()
@@ -139,29 +113,25 @@ export async function skipWaits({
     })
   }
 
-  function onMessage(socket: Socket, line: string): void {
-    const message = JSON.parse(line)
+  function onMessage(socket: Socket, message: Sleep | { port: number } | { awake: true }): void {
     if ('port' in message) announced.add(message.port)
     else processes.set(socket, 'sleep' in message ? message : undefined)
     onChange()
   }
 
+  function tell(socket: Socket): void {
+    socket.write(`${JSON.stringify({ skipped: time.skipped })}\n`)
+  }
+
   /** True once a process without a shim has called the API: its clock does not jump. */
   function hasStranger(): boolean {
-    return [...callers].some(port => !announced.has(port))
-  }
-
-  function tell(socket: Socket): void {
-    socket.write(`${JSON.stringify({ skipped: time.skipped() })}\n`)
-  }
-
-  function onChange(): void {
-    changes++
-    if (!isSettling) void settle()
+    return [...callers].some(caller => !announced.has(caller))
   }
 
   /** Looks once nothing has changed for two turns, in which everything that was sent arrives. */
-  async function settle(): Promise<void> {
+  async function onChange(): Promise<void> {
+    changes++
+    if (isSettling) return
     isSettling = true
     for (let seen = -1; seen !== changes; ) {
       seen = changes
@@ -169,17 +139,14 @@ export async function skipWaits({
       await setImmediate()
     }
     isSettling = false
+    isOver ||= hasStranger()
     if (!isOver && processes.size > 0 && isQuiet()) jump()
   }
 
   function isQuiet(): boolean {
-    const sleeps = [...processes.values()]
-    return (
-      doubles().every(double => !double.isBusy()) &&
-      sleeps.every(
-        one => one?.skipped === time.skipped() && one.connections.every(isReadByBothEnds),
-      )
-    )
+    const isAsleep = (one: Sleep | undefined) =>
+      one?.skipped === time.skipped && one.connections.every(isReadByBothEnds)
+    return doubles().every(one => !one.isBusy()) && [...processes.values()].every(isAsleep)
   }
 
   function isReadByBothEnds([port, written, read]: Sleep['connections'][number]): boolean {
@@ -189,53 +156,35 @@ export async function skipWaits({
   }
 
   function jump(): void {
-    if (hasStranger()) {
-      isOver = true
-      return
-    }
+    const now = time.now()
     const sleeps = [...processes.values()].map(one => one?.sleep ?? Number.POSITIVE_INFINITY)
-    const delays = doubles().map(({ clock }) => time.now() + clock.untilNext())
-    const next = Math.min(...sleeps, ...delays)
+    const next = Math.min(...sleeps, ...doubles().map(({ clock }) => now + clock.untilNext()))
     if (next > Math.min(...waiting.values()) + longest) {
       isOver = true
-      tooLong.abort()
+      onTooLong()
       return
     }
-    const ms = Math.ceil(next - time.now())
-    // Otherwise the wait ends by itself.
-    if (ms < 2 || next === Number.POSITIVE_INFINITY) return
-    time.skip(ms)
+    // A wait of a few ms ends by itself.
+    if (next < now + 2 || next === Number.POSITIVE_INFINITY) return
+    time.skipped += Math.ceil(next - now)
     for (const { clock } of doubles()) clock.catchUp()
     for (const socket of processes.keys()) tell(socket)
   }
 }
 
-interface HttpRequest {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly socket: Socket
-}
-
 /** Commands, such as arming a fault from a shell, do not depend on the time. */
 const CONTROL = /^(\/worlds\/[^/]*)?\/_control(\/|$)/
 
-/** The folder of `preload.cjs` for Node, and `sitecustomize.py` for Python. */
-const SHIMS = packagePath('adapters/cli/exec/skip-waits')
+/** What the runs of a command have skipped. */
+export interface Skips {
+  ms: number
+  /** True if a process without a shim has called the API. */
+  hasStranger: boolean
+}
+
+export function skippedText({ ms, hasStranger }: Skips): string {
+  return `Skipped ${durationText(ms)} of waits.\n${hasStranger ? STRANGER : ''}`
+}
 
 const STRANGER =
-  'Nothing was skipped once a process had called the API that is neither Node nor Python: it waits as before. Go has testing/synctest.'
-
-/** `23 h 59 min 12 s`, in its units that are not 0. */
-function lengthText(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  const parts = [
-    [Math.floor(seconds / 3_600), 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ].filter(([amount]) => amount !== 0)
-  return parts.map(part => part.join(' ')).join(' ') || '0 s'
-}
-
-function joined(separator: string, own: string, variable: string): string {
-  return [own, process.env[variable]].filter(Boolean).join(separator)
-}
+  'A process that is neither Node nor Python called the API: from then on, nothing was skipped. Go has testing/synctest.\n'

@@ -13,6 +13,8 @@ export interface Outcome<Failure> {
 
 export interface SearchOptions<Failure> {
   readonly faults: readonly Fault[]
+  /** Those of the faults that only the first request of each operation gets. @default none */
+  readonly once?: readonly Fault[]
   readonly depth: number
   readonly schedules: number
   /** Number of parallel runs. @default 1 */
@@ -57,7 +59,7 @@ interface Passed extends Candidate {
  * out, as its failure would not be minimal.
  */
 export async function search<Failure>(options: SearchOptions<Failure>) {
-  const { faults, depth, schedules, jobs = 1, run, onRun, order } = options
+  const { faults, once = [], depth, schedules, jobs = 1, run, onRun, order } = options
   const failures: (Candidate & { readonly failure: Failure })[] = []
   const notes: (Candidate & { readonly note: string })[] = []
   const failed = new Set<string>()
@@ -131,7 +133,7 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
     for (const { schedule, positions, texts, requests } of nodes) {
       for (let at = (positions.at(-1) ?? -1) + 1; at < requests.length; at++) {
         const request = requests[at] as Shown
-        const { distinct, pruned: same } = faultsAt(request, faults)
+        const { distinct, pruned: same } = faultsAt(request, possibleAt(request))
         pruned += same
         for (const { fault, twins } of distinct) {
           const step = stepOf(request.point, fault)
@@ -147,11 +149,15 @@ export async function search<Failure>(options: SearchOptions<Failure>) {
     }
   }
 
+  function possibleAt({ point }: Shown): readonly Fault[] {
+    return point.endsWith('#1') ? faults : faults.filter(fault => !once.includes(fault))
+  }
+
   function countExtensions(nodes: readonly Passed[]): number {
     let count = 0
     for (const { positions, requests } of nodes) {
       const behind = requests.slice((positions.at(-1) ?? -1) + 1)
-      for (const request of behind) count += faultsAt(request, faults).distinct.length
+      for (const request of behind) count += faultsAt(request, possibleAt(request)).distinct.length
     }
     return count
   }

@@ -1,88 +1,87 @@
 // Loaded by `exec --skip-waits` into each thread of Node: tells the store when the thread has nothing to do but wait,
 // and moves its timers and clocks when the store skips time.
 'use strict'
+const { subscribe } = require('node:diagnostics_channel')
+const { readdirSync, readFileSync } = require('node:fs')
+const net = require('node:net')
+const { createInterface } = require('node:readline')
+const vm = require('node:vm')
 
 const { ADOPTION_STORE_VIRTUAL_TIME: address, ADOPTION_STORE_BASE_URL: baseUrl } = process.env
 if (address && baseUrl) install(address.split(':'), Number(new URL(baseUrl).port))
 
-function install([port, token, ahead], storePort) {
+function install([controlPort, token, ahead], storePort) {
   // The code under test may replace all of these.
-  const { setTimeout, setImmediate, performance } = globalThis
+  const { setTimeout, setImmediate } = globalThis
   const realDate = Date.now
   const realTime = performance.now.bind(performance)
-
   /** The ms that the store has skipped, and the part before this thread met it. */
-  let [skipped, before] = [0, 0]
-  const time = () => realTime() + skipped - before
-  const date = () => realDate() + Number(ahead) + skipped
-
-  const probe = setTimeout(onProbe, 1).unref()
-  const timers = watchTimers(time, probe.constructor.prototype)
-  const sockets = watchSockets(storePort, Number(port), onStoreSocket)
-  let control
+  let skipped = 0
+  let before
   let [turns, quietProbes, isAsleep] = [0, 0, false]
-  moveClocks(date, () => skipped - before)
+  let control
+  const jumped = () => skipped - (before ?? skipped)
+  const time = () => realTime() + jumped()
+  const date = () => realDate() + Number(ahead) + skipped
+  const probe = setTimeout(onProbe, 1).unref()
+  const timers = watchTimers(probe.constructor.prototype, time)
+  const sockets = watchSockets(storePort, Number(controlPort), announce)
+  moveClocks(date, jumped)
 
-  /** @returns nothing before the request is sent, which must not come before its announcement */
-  function onStoreSocket(socket) {
+  /** The store must hear of a connection before it reads from it. */
+  function announce(socket) {
     control ??= join()
-    const announce = () => send({ port: socket.localPort })
-    if (!control.connecting) return announce()
+    const send = () => tell({ port: socket.localPort })
+    if (!control.connecting) return send()
     socket.cork()
-    control.once('connect', announce)
+    control.once('connect', send)
     for (const event of ['connect', 'close']) control.once(event, () => socket.uncork())
   }
 
   function join() {
-    const own = require('node:net').connect(Number(port), '127.0.0.1').setNoDelay().unref()
-    let text = ''
-    let isMet = false
-    own.write(`${token}\n`)
-    own.on('error', () => {})
-    own.on('data', data => {
-      const lines = (text + data).split('\n')
-      text = lines.pop()
-      for (const line of lines) skipped = JSON.parse(line).skipped
-      if (!isMet) before = skipped
-      isMet = true
+    const joined = net.connect(Number(controlPort), '127.0.0.1').setNoDelay().unref()
+    joined.write(`${token}\n`)
+    joined.on('error', () => {})
+    createInterface(joined).on('line', line => {
+      skipped = JSON.parse(line).skipped
+      before ??= skipped
       isAsleep = false
       timers.shorten()
     })
     onTurn()
-    return own
+    return joined
   }
 
-  function send(message) {
+  function tell(message) {
     control.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** Called once in each turn of the event loop, without keeping it from waiting. */
+  /** Runs once in each turn of the event loop, which it lets wait. */
   function onTurn() {
     turns++
-    if (isAsleep) send({ awake: true })
+    if (isAsleep) tell({ awake: true })
     isAsleep = false
     if (!probe._idleNext) probe.refresh()
     setImmediate(onTurn).unref()
   }
 
-  /** After two probes without another turn, nothing happens until a timer or an answer. */
+  /** After two probes with no other turn, nothing happens before a timer ends or an answer comes. */
   function onProbe() {
     quietProbes = turns === 1 ? quietProbes + 1 : 0
     turns = 0
     if (!control) return
     if (quietProbes < 2 || sockets.isBusy() || isProcessBusy()) return probe.refresh()
-    const isWaiting = sockets.ofStore().some(sockets.isInFlight)
+    const open = sockets.ofStore()
+    const isWaiting = open.some(sockets.isInFlight)
     const next = timers.next(timer => isWaiting || timer.hasRef())
-    const connections = sockets
-      .ofStore()
-      .map(one => [one.localPort, one.bytesWritten, one.bytesRead])
-    send({ sleep: next === undefined ? null : date() + next - time(), connections, skipped })
+    const connections = open.map(one => [one.localPort, one.bytesWritten, one.bytesRead])
+    tell({ sleep: next === undefined ? null : date() + next - time(), connections, skipped })
     isAsleep = true
   }
 }
 
 /** Timers stay those of Node, also in its own modules: they are only observed, and shortened. */
-function watchTimers(time, prototype) {
+function watchTimers(prototype, time) {
   const { refresh } = prototype
   const about = new WeakMap()
   const running = new Set()
@@ -94,12 +93,8 @@ function watchTimers(time, prototype) {
       return about.get(this)?.start
     },
     set(start) {
-      const { due, ms } = (isShortening && about.get(this)) || {
-        due: time() + this._idleTimeout,
-        ms: this._idleTimeout,
-      }
-      about.set(this, { start, due, ms })
-      if (start === null) return
+      const ms = this._idleTimeout
+      about.set(this, { ...(isShortening ? about.get(this) : { due: time() + ms, ms }), start })
       running.add(this)
       if (running.size > most) most = 1_000 + 2 * inOrder().length
     },
@@ -115,9 +110,7 @@ function watchTimers(time, prototype) {
   }
 
   return {
-    next(isCounted) {
-      return about.get(inOrder().find(isCounted))?.due
-    },
+    next: isCounted => about.get(inOrder().find(isCounted))?.due,
     shorten() {
       isShortening = true
       for (const timer of inOrder()) {
@@ -130,9 +123,9 @@ function watchTimers(time, prototype) {
 }
 
 function watchSockets(storePort, controlPort, onStoreSocket) {
-  const { Socket } = require('node:net')
-  const { connect, _writeGeneric: write } = Socket.prototype
+  const { connect, _writeGeneric: write } = net.Socket.prototype
   const open = new Set()
+  /** Ports of connections to a server of this process, which answers the process itself. */
   const accepted = new Set()
   /** What a socket had read when it wrote last: while it has read nothing since, an answer is due. */
   const readAtWrite = new WeakMap()
@@ -140,7 +133,7 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
   const isOfStore = ({ remotePort, remoteAddress }) =>
     remotePort === storePort && /^(::ffff:)?127\.|^::1$/.test(remoteAddress)
 
-  Socket.prototype.connect = function (...given) {
+  net.Socket.prototype.connect = function (...given) {
     this.prependOnceListener('connect', () => {
       if (this.remotePort === controlPort) return
       open.add(this)
@@ -149,12 +142,11 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
     })
     return connect.apply(this, given)
   }
-  Socket.prototype._writeGeneric = function (...given) {
+  net.Socket.prototype._writeGeneric = function (...given) {
     readAtWrite.set(this, this.bytesRead)
     return write.apply(this, given)
   }
-  // A server of this process answers the process itself.
-  require('node:diagnostics_channel').subscribe('net.server.socket', ({ socket }) => {
+  subscribe('net.server.socket', ({ socket }) => {
     const { remotePort } = socket
     accepted.add(remotePort)
     socket.once('close', () => accepted.delete(remotePort))
@@ -163,7 +155,6 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
   return {
     isInFlight,
     ofStore: () => [...open].filter(socket => !socket.destroyed && isOfStore(socket)),
-    /** Another server may answer at any time. */
     isBusy: () =>
       [...open].some(one => !isOfStore(one) && !accepted.has(one.localPort) && isInFlight(one)),
   }
@@ -171,40 +162,35 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
 
 /** True while another thread works, a file is read, a name looked up, or a child process runs. */
 function isProcessBusy() {
-  if (process.getActiveResourcesInfo().some(name => /Req|(Connect|Write|Process)Wrap/.test(name))) {
-    return true
-  }
-  const { readdirSync, readFileSync } = require('node:fs')
+  const resources = process.getActiveResourcesInfo()
+  if (resources.some(name => /Req|(Connect|Write|Process)Wrap/.test(name))) return true
   try {
     const threads = readdirSync('/proc/self/task')
-    const states = threads.map(id => /\) (.)/.exec(readFileSync(`/proc/self/task/${id}/stat`))?.[1])
+    const states = threads.map(id => readFileSync(`/proc/self/task/${id}/stat`, 'latin1'))
     // This thread is one of those that run.
-    return states.filter(state => state === 'R' || state === 'D').length > 1
+    return states.filter(state => /\) [RD] /.test(state)).length > 1
   } catch {
     return false
   }
 }
 
 function moveClocks(date, jumped) {
-  const vm = require('node:vm')
+  moveDate(globalThis)
   const { createContext } = vm
   vm.createContext = (...given) => {
     const context = createContext(...given)
     moveDate(vm.runInContext('globalThis', context))
     return context
   }
-  moveDate(globalThis)
-
   const { prototype } = performance.constructor
   const { now } = prototype
   prototype.now = function () {
     return now.call(this) + jumped()
   }
-  const { hrtime } = process
-  const { bigint } = hrtime
-  process.hrtime = (since = [0, 0]) => {
-    const ns = process.hrtime.bigint() - BigInt(since[0]) * 1_000_000_000n - BigInt(since[1])
-    return [Number(ns / 1_000_000_000n), Number(ns % 1_000_000_000n)]
+  const { bigint } = process.hrtime
+  process.hrtime = ([s, ns] = [0, 0]) => {
+    const passed = process.hrtime.bigint() - BigInt(s) * 1_000_000_000n - BigInt(ns)
+    return [Number(passed / 1_000_000_000n), Number(passed % 1_000_000_000n)]
   }
   process.hrtime.bigint = () => bigint() + BigInt(Math.round(jumped() * 1e6))
 
