@@ -14,7 +14,6 @@ import {
   isSignal,
   readClientOptions,
 } from './client-options.js'
-import { checkNewPet, readPet, readPets } from './contract.js'
 import { readErrorResponse, toError } from './error-response.js'
 import { ContractError } from './errors.js'
 import { createSender } from './sender.js'
@@ -24,7 +23,8 @@ import {
   createUnanswered,
   toFieldString,
   type UnansweredCreate,
-} from './unanswered.js'
+} from './unanswered-creates.js'
+import { checkNewPet, readPet, readPets } from './validate-pets.js'
 
 /**
  * @example

@@ -17,4 +17,4 @@ export {
 } from './errors.js'
 export type { Degraded, Retrying, Sending, Wait, WaitReason } from './hooks.js'
 export type { Sleep } from './time.js'
-export type { ClientSnapshot, UnansweredCreate } from './unanswered.js'
+export type { ClientSnapshot, UnansweredCreate } from './unanswered-creates.js'

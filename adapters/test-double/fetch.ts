@@ -6,7 +6,7 @@ import { captureStack } from '../verdict/call-site.js'
 import type { ConnectionSpan } from '../verdict/callers.js'
 import type { ReadRequest } from '../verdict/log/read-request.js'
 import { fetchFailed, type LosableAnswer } from './faults/lose-response.js'
-import { keptAlive } from './keep-alive.js'
+import { keptAlive } from './keep-process-alive.js'
 import { at, textResponse } from './text-response.js'
 
 type FetchInput = Parameters<typeof fetch>[0]

@@ -23,7 +23,7 @@ import { createJournal, removeJournal } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { type Lock, takeLock } from './lock.js'
 import { readJournal } from './read-journal.js'
-import { openShared, type Report } from './shared.js'
+import { openShared, type Report } from './share-open-files.js'
 import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js'
 
 const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')

@@ -12,7 +12,7 @@ import { type Decision, decide, type Usage } from '../../../src/limits/windows-a
 import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
 import { openAtUse } from '../kit/open-at-use.js'
 import { memoryRateLimitStore } from '../memory.js'
-import { createChanges } from './changes.js'
+import { createChanges } from './batch-changes.js'
 import { type Connection, connect } from './connection.js'
 import type { Row } from './driver.js'
 import { SqliteError } from './failures.js'
