@@ -25,7 +25,8 @@ export function createCallers(numbered?: number): Callers {
       const span = spanOf(connection)
       // An unknown caller is new, unless it may be from before a restore or was forgotten.
       const isKnown = numbered === undefined && callers.size < MOST_REMEMBERED
-      const caller = callers.get(name) ?? newCaller(isKnown)
+      const begun = { underWay: [], isKnown, last: undefined, answered: undefined }
+      const caller: Caller = callers.get(name) ?? begun
       remember(callers, name, caller)
       const overlap = overlapOf(caller, span, isPipelined)
       caller.underWay.push(span)
@@ -47,10 +48,6 @@ export function createCallers(numbered?: number): Callers {
     },
     connections: numbers.last,
   }
-}
-
-function newCaller(isKnown: boolean): Caller {
-  return { underWay: [], isKnown, last: undefined, answered: undefined }
 }
 
 function overlapOf(

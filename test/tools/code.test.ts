@@ -31,7 +31,7 @@ test('code - fetch sends the same request as was recorded', async () => {
 
 test('code - fetch cannot send a body with GET, and the code says so', () => {
   const code = fetchCodeOf({ ...request({}, '{}'), method: 'GET' }, 'http://127.0.0.1:4280')
-  assert.match(code, /^\/\/ fetch cannot send a body with GET; the original has one\.\n/)
+  assert.match(code, /^\/\/ fetch cannot send the body with GET\.\n/)
   assert.doesNotMatch(code, /body:/)
 })
 

@@ -49,7 +49,7 @@ export async function execThrough(
   const none = report.requestCount === 0 ? nothingArrived(words.join(' ')) : undecidedText(report)
   const untested = report.decided === 0 ? none : undefined
   const failures = proxy.failures()
-  printError(judgeText(report, { service: judged.origin, ...failures }, untested))
+  printError(judgeText(report, untested, { service: judged.origin, ...failures }))
   const concluded = await conclude({ code, report, untested, late: 0 }, { settings, words, given })
   return concluded === 0 && failures.isUntrusted ? 1 : concluded
 }

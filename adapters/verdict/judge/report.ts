@@ -1,3 +1,4 @@
+import { count as plural } from '../../../src/lib/pluralize.js'
 import { resultText } from '../report.js'
 import type { JudgeReport } from './observer.js'
 
@@ -9,14 +10,11 @@ export interface ServiceFailures {
 
 export function judgeText(
   report: JudgeReport,
-  failures?: ServiceFailures,
   untested = report.decided === 0 ? undecidedText(report) : undefined,
+  failures?: ServiceFailures,
 ): string {
-  return resultText(
-    report,
-    untested,
-    failures?.first ? failureLine(failures) : unansweredLine(report),
-  )
+  const aside = failures?.first ? failureLine(failures) : unansweredLine(report)
+  return resultText(report, untested, aside)
 }
 
 export function undecidedText({ requestCount }: JudgeReport): string {
@@ -31,6 +29,5 @@ function unansweredLine({ unanswered, requestCount }: JudgeReport): string {
 }
 
 function failureLine({ service, count, first }: ServiceFailures): string {
-  const what = count === 1 ? '1 response' : `${count} responses`
-  return `Verdict: ${what} of ${service} did not arrive in full, which is not held against the client: ${first?.reason}.\n`
+  return `Verdict: ${plural(count, 'response')} of ${service} did not arrive in full, which is not held against the client: ${first?.reason}.\n`
 }

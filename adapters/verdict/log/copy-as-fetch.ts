@@ -15,9 +15,7 @@ export function fetchCodeOf(
     ...(body.length === 0 || !canSend ? [] : [`  body: ${bodyInJavaScript(body)},`]),
   ]
   return [
-    ...(body.length === 0 || canSend
-      ? []
-      : [`// fetch cannot send a body with ${method}; the original has one.`]),
+    ...(body.length > 0 && !canSend ? [`// fetch cannot send the body with ${method}.`] : []),
     ...(options.length === 0
       ? [`const response = await fetch(${url})`]
       : [`const response = await fetch(${url}, {`, ...options, '})']),

@@ -60,11 +60,6 @@ type Fields = Readonly<Record<string, unknown>>
 /** Smallest value that the service sends, in seconds (spec §8: every 429 has Retry-After). */
 const LEAST_RETRY_AFTER = 1
 
-const REAL = {
-  /** Waits in real time instead of on the double's clock. @default false */
-  real: optional(isBoolean),
-}
-
 /** Declares every kind of fault once; its effect is in `test-double/faults/inject-fault.ts`. */
 export const FAULT_KINDS = {
   /** Sends an error response. */
@@ -149,7 +144,8 @@ export const FAULT_KINDS = {
       duration: isDuration,
       /** Longest additional wait, drawn from `seed`. @default 0 */
       jitter: optional(isDuration),
-      ...REAL,
+      /** Waits in real time instead of on the double's clock. @default false */
+      real: optional(isBoolean),
     },
     form: [
       { name: 'duration', label: 'Duration', value: '1s' },
@@ -171,7 +167,8 @@ export const FAULT_KINDS = {
       bytes: isCount,
       /** Time that each piece takes. */
       interval: isDuration,
-      ...REAL,
+      /** Waits in real time instead of on the double's clock. @default false */
+      real: optional(isBoolean),
     },
     form: [
       { name: 'bytes', label: 'Bytes', value: '16' },

@@ -36,14 +36,12 @@ export const REQUEST_RULES = [
   {
     id: 'integer.rounded',
     fix: 'Keep categoryId in a 64-bit integer, such as a bigint: a double rounds it beyond 2^53.',
-    violatedBy:
-      'a create with an integer beyond 2^53 that is exactly what a double prints; always a note, as it may be right',
+    violatedBy: 'a create with an integer beyond 2^53, rounded as a float prints it; always a note',
   },
   {
     id: 'name.halved',
     fix: 'Cut names by characters, not by UTF-16 units: [...name].slice(0, 1).',
-    violatedBy:
-      'a create whose name has half a surrogate pair, with which many languages cannot read the list; always a note',
+    violatedBy: 'a create with half a surrogate pair, which breaks many readers; always a note',
   },
   {
     id: 'idempotency.ignored',
