@@ -22,6 +22,7 @@ export function jsonRecord(event: string, fields: object, time: number): string 
 
 const LEVELS: Readonly<Record<string, number>> = {
   'seed.ignored': 40,
+  warning: 40,
   'storage.warning': 40,
   'ratelimit.degraded': 40,
   'storage.failed': 50,

@@ -327,6 +327,21 @@ test('usage errors - what this machine lacks is exit code 1', async t => {
   }
 })
 
+test('usage errors - with --log json, warnings of Node and of packages are records as well', async () => {
+  const words = '--log json -p 0 --store postgres://127.0.0.1:1/d?sslmode=require'
+  const { stderr } = await runInThread(words.split(' '))
+  const lines = stderr.trimEnd().split('\n')
+  const records = lines.map(line => JSON.parse(line))
+  assert.deepEqual(
+    records.map(({ event, level }) => [event, level]),
+    [
+      ['starting', 30],
+      ['warning', 40],
+      ['failed', 60],
+    ],
+  )
+})
+
 /** Runs a command that refuses its words or its input. */
 async function refused(
   words: string | readonly string[],

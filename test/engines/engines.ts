@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -50,8 +50,6 @@ export const withoutPgBouncer = withoutPostgres || missing(PGBOUNCER, 'PgBouncer
 /** Not engines: nothing in the package needs them. */
 export const withoutOpenSsl = OPENSSL ? false : 'openssl is not installed'
 export const withoutNginx = NGINX ? false : 'nginx is not installed'
-/** Since 1.27.3, nginx looks the names of upstreams up again. */
-export const withoutResolvingNginx = withoutNginx || tooOld(NGINX as string, [1, 27, 3])
 export const withoutBoth = withoutPostgres || withoutRedis
 
 /** @param settings such as `max_connections=20` */
@@ -229,11 +227,8 @@ export function deployed(file: string): string {
 
 /** The nginx.conf of that folder, for two processes of this machine. */
 export function deployedNginx(one: number, two: number): string {
-  // nginx before 1.27.3 looks names up at the start only.
-  return deployed('nginx.conf')
-    .replace(/^ +resolver .*\n| resolve\b/gm, '')
-    .replace('store-1:4280', `127.0.0.1:${one}`)
-    .replace('store-2:4280', `127.0.0.1:${two}`)
+  const ports = [one, two]
+  return deployed('nginx.conf').replace(/\d[\d.]+:4280/g, () => `127.0.0.1:${ports.shift()}`)
 }
 
 /** A self-signed certificate for 127.0.0.1. */
@@ -378,13 +373,6 @@ export function unprivileged(): { uid?: number; gid?: number } {
 function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const path = (process.env['PATH'] ?? '').split(delimiter)
   return [...path, ...folders].map(folder => join(folder, name)).find(existsSync)
-}
-
-function tooOld(nginx: string, [major, minor, patch]: readonly [number, number, number]) {
-  const [, version = ''] = /nginx\/([\d.]+)/.exec(spawnSync(nginx, ['-v']).stderr.toString()) ?? []
-  const [a = 0, b = 0, c = 0] = version.split('.').map(Number)
-  const isOld = (a - major || b - minor || c - patch) < 0
-  return isOld && `nginx ${version} is older than ${major}.${minor}.${patch}`
 }
 
 /** Where Debian keeps it, the newest first. */

@@ -44,6 +44,12 @@ export async function serve(
   checkServe(settings)
   const { log, drain } = settings
   const notes = createNotes({ asJson: log === 'json', clock: Date.now, write: writeLine })
+  if (log === 'json') {
+    // Node prints warnings as text, such as that of `pg` about `sslmode=require`.
+    process.removeAllListeners('warning').on('warning', ({ message }) => {
+      notes.say('warning', message)
+    })
+  }
   const stops: Stops = []
   const draining = new AbortController()
   const stop: Stop = async signal => {
