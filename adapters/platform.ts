@@ -11,3 +11,6 @@ export const {
 } = process?.getBuiltinModule?.('node:timers') ?? globalThis
 
 export const { TextDecoder, TextEncoder } = process?.getBuiltinModule?.('node:util') ?? globalThis
+
+export const subtleCrypto = () =>
+  (process?.getBuiltinModule?.('node:crypto').webcrypto ?? crypto).subtle

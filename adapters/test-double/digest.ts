@@ -1,16 +1,14 @@
 import { toJson } from '../../src/lib/json.js'
 import { isPast, startOfDay } from '../../src/limits/memory-rate-limits.js'
 import type { RateLimitSnapshot } from '../../src/ports.js'
-import { TextEncoder } from '../platform.js'
+import { subtleCrypto, TextEncoder } from '../platform.js'
 import type { Exchange } from '../verdict/log/exchange.js'
 import type { JournalState } from '../verdict/log/recorder.js'
 
 /** Returns SHA-256 in hex, independent of the order of fields. */
 export async function digestOf(value: unknown): Promise<string> {
-  const hash = await crypto.subtle.digest(
-    'SHA-256',
-    new TextEncoder().encode(toJson(sorted(value))),
-  )
+  const bytes = new TextEncoder().encode(toJson(sorted(value)))
+  const hash = await subtleCrypto().digest('SHA-256', bytes)
   return [...new Uint8Array(hash)].map(byte => byte.toString(16).padStart(2, '0')).join('')
 }
 

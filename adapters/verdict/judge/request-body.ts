@@ -55,7 +55,7 @@ async function observeRequest(
     return [input, { ...init, body: observeStream(body as never, sent) }]
   }
   // Some browsers cannot iterate over it.
-  if (body instanceof ReadableStream) return given
+  if ('getReader' in Object(body)) return given
   try {
     // A form has another boundary each time, so no two bodies are equal.
     const start = new Response(body instanceof Blob ? body.slice(0, MOST_BYTES) : body)

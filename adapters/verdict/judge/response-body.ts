@@ -22,15 +22,17 @@ export function observeBody(
   const fail = () => signal?.aborted || end.fail()
   if (!body?.getReader) return observeText(response, { ...end, fail })
   const reader = body.getReader()
-  const stream = new ReadableStream({
+  // The DOM of jsdom has no class of that name.
+  const Stream = body.constructor as typeof ReadableStream
+  const stream = new Stream({
     type: 'bytes',
     async pull(controller) {
       try {
         const value = await nextChunk(reader)
         if (value) {
           end.add(value)
-          // A stream of bytes takes the whole buffer, of which this may be a part.
-          controller.enqueue(value.slice())
+          // A stream of bytes takes the whole buffer, of which this may be a part, as a Buffer is.
+          controller.enqueue(new Uint8Array(value))
           return
         }
         end.complete()
