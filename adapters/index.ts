@@ -1,5 +1,5 @@
 import { createStore as createPureStore, type Store, type StoreOptions } from '../src/store.js'
-import { reportListenerError } from './listener-error.js'
+import { reportListenerError } from './warnings.js'
 
 export * from '../src/index.js'
 

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createClient } from '../adapters/client/index.js'
 import { createStore } from '../adapters/index.js'
-import { reportListenerError } from '../adapters/listener-error.js'
 import { jsonFileStorage } from '../adapters/stores/json-file/index.js'
 import { snapshotOf, streamOf } from '../adapters/stores/kit/pet-stream.js'
 import { memoryStorage } from '../adapters/stores/memory.js'
 import { createTestDouble, explore, type Tools } from '../adapters/test-double/index.js'
 import { verify } from '../adapters/verify/index.js'
+import { reportListenerError } from '../adapters/warnings.js'
 import { ApiError, type ListenerFailure } from '../src/index.js'
 
 type Hook = () => unknown

@@ -15,7 +15,7 @@ import {
 import type { OnListenerError } from '../../src/lib/listeners.js'
 import { isDuration, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
-import { reportListenerError } from '../listener-error.js'
+import { reportListenerError } from '../warnings.js'
 import type { Degraded, Retrying, Sending, Wait } from './hooks.js'
 import type { RedisConnection } from './shared-through-redis.js'
 import type { Sleep, Time } from './time.js'

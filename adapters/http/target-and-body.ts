@@ -1,5 +1,6 @@
 import { ApiError, invalidRequest } from '../../src/api-error.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
+import { warn } from '../warnings.js'
 
 /** Splits a URL or request target for an `ApiRequest`, still percent-encoded. */
 export function splitTarget(target: string): Pick<ApiRequest, 'path' | 'query' | 'hasQuery'> {
@@ -75,8 +76,12 @@ export function bodyEnded(): ApiError {
   return invalidRequest('The body ended early.')
 }
 
-/** A mistake of the surrounding app. */
+let hasWarned = false
+
+/** A mistake of the surrounding app, whose own log says it once, too. */
 export function bodyAlreadyRead(): ApiError {
   const message = 'The body was already read; mount this handler before any body parser.'
+  if (!hasWarned) warn(message)
+  hasWarned = true
   return new ApiError('internal_error', message)
 }

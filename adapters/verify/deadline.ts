@@ -1,6 +1,6 @@
 import type { WaitReason } from '../client/hooks.js'
 import type { Time } from '../client/time.js'
-import { notify } from '../listener-error.js'
+import { notify } from '../warnings.js'
 import type { ReadOptions } from './verify-options.js'
 
 /** The rest of `maxWait`, for all waits of a run. */

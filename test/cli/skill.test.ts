@@ -12,7 +12,7 @@ import { runInThread, startInThread } from '../support/command.js'
 import { blocksOf } from '../support/pages.js'
 import { MAIN, ROOT } from '../support/paths.js'
 
-const PATH = 'adapters/cli/SKILL.md'
+const PATH = 'adapters/cli/animal-adoption-store/SKILL.md'
 const page = readFileSync(join(ROOT, PATH), 'utf8')
 const project = mkdtempSync(join(tmpdir(), 'adoption-skill-'))
 after(() => rmSync(project, { recursive: true }))
@@ -83,7 +83,10 @@ test('skill - the command prints it, and a server has it as /llms.txt', async t 
     text,
     /^# Repair a client of [^\n]*\n\n> Finds what an HTTP client [^\n]*\n\n`exec` starts /,
   )
-  assert.ok(text.endsWith(page.slice(-500)))
+  assert.ok(text.includes(page.slice(-500)))
+  for (const [, path] of text.matchAll(/^- \[.*\]\((.*)\)/gm)) {
+    assert.equal((await fetch(`${origin}${path}`)).status, 200, path)
+  }
   const { llms } = (await (await fetch(origin)).json()) as { llms?: string }
   assert.equal(llms, '/llms.txt')
 })

@@ -108,6 +108,14 @@ test('toNodeHandler - names the fix when a body parser has already run', async (
   assert.deepEqual([status, body.message], [500, text])
 })
 
+test('toNodeHandler - the app that has read a body is warned once', async t => {
+  const warnings = t.mock.method(process, 'emitWarning', () => {})
+  const url = new URL('../../adapters/http/target-and-body.js?warned', import.meta.url).href
+  const { bodyAlreadyRead } = await import(url)
+  for (const _ of [1, 2]) assert.match(bodyAlreadyRead().message, /before any body parser/)
+  assert.equal(warnings.mock.callCount(), 1)
+})
+
 test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
   const broken = () => {
     throw new Error('at once')

@@ -33,12 +33,19 @@ export function describedBy({ keys, pagination, rateLimiting, idempotency }: Des
 
 /** The page for coding agents; its front matter says when to read it. */
 export function skill(): Promise<string> {
-  return readFile(packagePath('adapters/cli/SKILL.md'), 'utf8')
+  return readFile(packagePath('adapters/cli/animal-adoption-store/SKILL.md'), 'utf8')
 }
 
-/** Formats the page as https://llmstxt.org describes: a title, a summary, and the rest. */
+/** Formats the page as https://llmstxt.org describes: a title, a summary, the rest, and links. */
 async function llmsText(): Promise<string> {
   const [, summary, title, rest] =
     /^---\n[\s\S]*?^description: (.*)\n---\n\n(# .*\n)([\s\S]*)$/m.exec(await skill()) ?? []
-  return `${title}\n> ${summary}\n${rest}`
+  return `${title}\n> ${summary}\n${rest}${LINKS}`
 }
+
+const LINKS = `
+## Reference
+
+- [OpenAPI 3.1](/openapi.json): the operations, schemas and errors
+- [Documentation](/docs): the same for people
+`

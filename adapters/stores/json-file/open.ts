@@ -11,8 +11,8 @@ import {
   withDefault,
 } from '../../../src/lib/check-options.js'
 import type { PetSnapshot } from '../../../src/ports.js'
-import { notify } from '../../listener-error.js'
 import { clearTimeout, setTimeout } from '../../platform.js'
+import { notify } from '../../warnings.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
 import { MOUNTED, refuseUnusable, storePathOf, syncFolder } from '../kit/durable-files.js'
 import { durableStorage } from '../kit/durable-storage.js'

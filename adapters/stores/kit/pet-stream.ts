@@ -1,7 +1,7 @@
 import type { Pet } from '../../../src/pets/schema.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
-import { notify } from '../../listener-error.js'
+import { notify } from '../../warnings.js'
 
 /** The content of a storage at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {

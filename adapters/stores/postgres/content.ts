@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Pet } from '../../../src/pets/schema.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
-import { notify } from '../../listener-error.js'
+import { notify } from '../../warnings.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
 import { inconsistent } from './failures.js'
 import type { Database, Row, Run } from './pool.js'

@@ -1,5 +1,5 @@
 import type { PetSnapshot } from '../../../src/ports.js'
-import { notify } from '../../listener-error.js'
+import { notify } from '../../warnings.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
 import type { Connection, TransactionKind } from './connection.js'
 import type { Row } from './driver.js'

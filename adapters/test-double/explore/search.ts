@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../../src/lib/async.js'
-import { notify } from '../../listener-error.js'
 import type { FaultKind } from '../../verdict/log/fault-kinds.js'
+import { notify } from '../../warnings.js'
 import type { Fault } from '../faults/fault.js'
 import { faultsAt, type Shown } from './faults-at.js'
 import { type Schedule, scheduleText, stepOf } from './schedule.js'
