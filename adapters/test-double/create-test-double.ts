@@ -67,7 +67,7 @@ export function withControl(
       if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
       if (path === undefined) return target.handle(request)
       const connection = request.connection as ConnectionSpan | undefined
-      connection?.use()
+      if (connection) connection.isUsed = true
       return command(path, {
         request,
         double: target,

@@ -30,7 +30,7 @@ export function createCallers(numbered?: number): Callers {
       remember(callers, name, caller)
       const overlap = overlapOf(caller, span, isPipelined)
       caller.underWay.push(span)
-      span?.use()
+      if (span) span.isUsed = true
       return {
         connection: numbers.of(connection),
         sequential: caller.isKnown && overlap === 'none' && isAfter(span, caller.last),
@@ -86,9 +86,6 @@ export function createConnections() {
       opened: ++events,
       ended: undefined as number | undefined,
       isUsed: false,
-      use() {
-        span.isUsed = true
-      },
       mark: () => ++events,
       end() {
         span.ended ??= ++events

@@ -41,8 +41,8 @@ export interface FormField {
   readonly label: string
   /** Initial value; a field without one may stay empty. */
   readonly value?: string
-  /** Choices; a field without them is a number. */
-  readonly choices?: readonly (readonly [value: string, label: string])[]
+  /** Labels by value; a field without them is a number. */
+  readonly choices?: Readonly<Record<string, string>>
 }
 
 interface TextForm {
@@ -108,10 +108,7 @@ export const FAULT_KINDS = {
       {
         name: 'when',
         label: 'When',
-        choices: [
-          ['before', 'before it runs'],
-          ['after', 'after it has run'],
-        ],
+        choices: { before: 'before it runs', after: 'after it has run' },
       },
     ],
     // 401 and 429 precede any other error.

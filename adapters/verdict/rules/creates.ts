@@ -23,12 +23,13 @@ export const watchCreates: CreateWatch = () => {
 
   return {
     see(exchange) {
-      if (exchange.operation === 'createPet' && !isLost(exchange)) {
-        refused = exchange.status === 400 || exchange.status === 415 ? exchange : undefined
+      const { operation, status, fault, requestDigest, requestHeaders } = exchange
+      if (operation === 'createPet' && !isLost(exchange)) {
+        refused = status === 400 || status === 415 ? exchange : undefined
       }
-      const { requestDigest, requestHeaders } = exchange
       const id = storedId(exchange)
-      const isUnknown = neverCame(exchange)
+      // Seen from outside, a service may have stored a create without a response.
+      const isUnknown = operation === 'createPet' && status === null && fault === 'reset'
       if (id === undefined && !isUnknown) return []
       const earlier = lost.get(requestDigest)
       if (isLost(exchange) || exchange.location) remember(lost, requestDigest, exchange)
@@ -53,11 +54,6 @@ export const watchCreates: CreateWatch = () => {
       return [{ rule: 'create.refused', seen, exchanges: [refused], isLikely: true }]
     },
   }
-}
-
-/** True for a create without a response: seen from outside, a service may have stored it. */
-function neverCame({ operation, status, fault }: Seen): boolean {
-  return operation === 'createPet' && status === null && fault === 'reset'
 }
 
 /** The id in Location; undefined unless an animal was stored, now or earlier. */

@@ -138,17 +138,13 @@ export const watchWaits: CreateWatch = use => {
     return {
       repeated:
         missing.repeated >= fewest.repeated ||
-        wait.early.some(one => one.isRepeated && isKnown(one)),
+        wait.early.some(({ isRepeated, isAware }) => isRepeated && isAware && isAlone),
       all: missing.all >= fewest.all || others > 1 || (others === 1 && prepared >= MOST_PREPARED),
     }
   }
 
-  function isKnown({ isAware }: Early): boolean {
-    return isAware && isAlone
-  }
-
   function othersIn({ early }: Wait): number {
-    return early.filter(one => !one.isRepeated && isKnown(one)).length
+    return early.filter(({ isRepeated, isAware }) => !isRepeated && isAware && isAlone).length
   }
 }
 

@@ -113,7 +113,9 @@ const PRESETS: readonly (readonly [name: string, fault: object])[] = [
 ]
 
 function inputOf({ name, label, value, choices }: FormField) {
-  if (choices) return <Choice key={name} label={label} name={name} options={choices} />
+  if (choices) {
+    return <Choice key={name} label={label} name={name} options={Object.entries(choices)} />
+  }
   const rest = value === undefined ? { placeholder: 'none' } : { defaultValue: value }
   return <Field key={name} class="short" label={label} name={name} inputMode="numeric" {...rest} />
 }
@@ -142,7 +144,7 @@ function detailsOf({ kind, left: _, fired: __, ...fault }: ArmedFault): string {
   const details = Object.entries(others).flatMap(([name, value]) => {
     if (typeof value === 'boolean') return []
     const choices = kindOf(kind).form?.find(field => field.name === name)?.choices
-    if (choices) return choices.filter(([choice]) => choice === value).map(([, label]) => label)
+    if (choices) return choices[`${value}`] ?? []
     const isTime = name === 'from' || name === 'until'
     return [`${name} ${isTime ? `${dateOf(Number(value))} ${timeOf(Number(value))}` : value}`]
   })
