@@ -19,7 +19,7 @@ test('fault.unused - a fault that never fired is a note, until it fires', async 
       null,
       '2030-01-01T00:00:05.000Z',
       [],
-      'a fault was armed and never fired: status:503-after{"operation":"createPet","times":2}',
+      'a fault was armed and never fired: status:503-after{"retryAfter":null,"operation":"createPet","times":2}',
     ],
   )
   assert.equal(double.report().ok, true)
@@ -40,7 +40,7 @@ test('fault.unused - a fault that was cleared, or used up by a 401, has not fire
     double.report().notes.map(({ keyId, seen }) => [keyId, seen]),
     [
       ['demo-pro', 'a fault was armed and never fired: hang{"keyId":"demo-pro"}'],
-      [null, 'a fault was armed and never fired: status:503'],
+      [null, 'a fault was armed and never fired: status:503{"retryAfter":null}'],
     ],
   )
 })
@@ -84,7 +84,7 @@ test('fault.unused - the report since the start also has faults of earlier reset
   const expected = [
     [
       null,
-      'a fault was armed and never fired: status:503{"nth":2}; a fault was armed and never fired: reset{"requestHeaders":{"X-Test":"abc"}}',
+      'a fault was armed and never fired: status:503{"retryAfter":null,"nth":2}; a fault was armed and never fired: reset{"requestHeaders":{"X-Test":"abc"}}',
     ],
   ]
   assert.deepEqual(unused(double.report({ since: 'start' })), expected)
@@ -97,7 +97,7 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   const { control } = await double.listen()
   const notes = () => notesOf(double, 'start')
   const hang = 'a fault was armed and never fired: hang{"nth":9}'
-  const down = 'a fault was armed and never fired: status:503'
+  const down = 'a fault was armed and never fired: status:503{"retryAfter":null}'
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const created = await fetch(`${control}/worlds`, { method: 'POST', headers: JSON_TYPE })
   const world = (await created.json()) as {

@@ -60,6 +60,9 @@ type Fields = Readonly<Record<string, unknown>>
 /** Smallest value that the service sends, in seconds (spec §8: every 429 has Retry-After). */
 const LEAST_RETRY_AFTER = 1
 
+/** Statuses whose text form has a Retry-After (RFC 9110 §15.6.4, RFC 6585 §4). */
+const MAY_WAIT = /^(429|503)$/
+
 /** Declares every kind of fault once; its effect is in `test-double/faults/inject-fault.ts`. */
 export const FAULT_KINDS = {
   /** Sends an error response. */
@@ -122,11 +125,11 @@ export const FAULT_KINDS = {
         return {
           status: Number(status),
           ...(after && { when: 'after' }),
-          ...(status === '429' && { retryAfter: LEAST_RETRY_AFTER }),
+          ...(MAY_WAIT.test(status) && { retryAfter: LEAST_RETRY_AFTER }),
         }
       },
       write({ status, when, retryAfter = null, ...others }) {
-        const usual = status === 429 ? LEAST_RETRY_AFTER : null
+        const usual = MAY_WAIT.test(`${status}`) ? LEAST_RETRY_AFTER : null
         const own = retryAfter === usual ? others : { retryAfter, ...others }
         return [`${status}${when === 'after' ? '-after' : ''}`, own]
       },

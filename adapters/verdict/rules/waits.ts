@@ -1,3 +1,4 @@
+import { SECOND } from '../../../src/limits/windows-and-bans.js'
 import { BANS, createBans } from './bans.js'
 import {
   type CreateWatch,
@@ -126,9 +127,11 @@ export const watchWaits: CreateWatch = use => {
     const { early } = wait
     const repeated = early.filter(({ isRepeated }) => isRepeated)
     const isCertain = clients === undefined ? certainty(wait, isLast) : areMoreThan(clients, early)
-    if (isCertain.repeated && repeated.length > 0) return found(repeated, ruleOf(repeated))
+    if (isCertain.repeated && repeated.length > 0) {
+      return found(repeated, ruleOf(repeated), repeated.every(isPaced) ? PAUSE : '')
+    }
     if (isCertain.all) return found(early, 'remaining.ignored')
-    return found(repeated.length > 0 ? repeated : early, ruleOf(repeated), true)
+    return found(repeated.length > 0 ? repeated : early, ruleOf(repeated), SHARED)
   }
 
   function certainty(wait: Wait, isLast: boolean) {
@@ -162,12 +165,22 @@ function ruleOf(repeated: readonly Early[]): string {
   return hasHeader ? 'retry-after.early' : 'remaining.ignored'
 }
 
-function found(pairs: readonly Early[], rule: string, isLikely = false): readonly Violation[] {
+const SHARED = ', perhaps from a queue or from clients that share the key'
+const PAUSE = ', perhaps by a pause shorter than a second, which Retry-After cannot ask for'
+
+/** Spec §8 demands the wait after a 429 only. */
+function isPaced({ exchange, after }: Early): boolean {
+  const end = endOf(after)
+  const isShort = (retryAfterOf(after) ?? end) - end <= SECOND
+  return isShort && after.status !== 429 && exchange.at - end > TOLERANCE
+}
+
+/** @param doubt another explanation, which makes it a note */
+function found(pairs: readonly Early[], rule: string, doubt = ''): readonly Violation[] {
   if (pairs.length === 0) return []
   const number = pairs.length < MOST_SHOWN ? pairs.length : `at least ${MOST_SHOWN}`
   const end = rule === 'retry-after.early' ? 'Retry-After' : 'X-RateLimit-Reset'
-  const why = isLikely ? ', perhaps from a queue or from clients that share the key' : ''
-  const seen = `${number} ${pairs.length === 1 ? 'request' : 'requests'} came before ${end} had passed${why}`
+  const seen = `${number} ${pairs.length === 1 ? 'request' : 'requests'} came before ${end} had passed${doubt}`
   const [exchanges, after] = [pairs.map(pair => pair.exchange), pairs.map(pair => pair.after)]
-  return [{ rule, seen, exchanges, after, isLikely }]
+  return [{ rule, seen, exchanges, after, isLikely: doubt !== '' }]
 }

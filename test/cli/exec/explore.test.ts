@@ -110,12 +110,12 @@ test('exec --explore - runs the command once for each schedule, and is red when 
 
 test('exec --explore - shows the evidence of the verdict and its fix, with many jobs too', async () => {
   const script = `${CLIENT} if (!(await create())) { await create(); process.exit(7) }`
-  const flags = ['--faults', 'reset,status:503-after,truncate', '--jobs', '12']
+  const flags = ['--faults', 'reset,status:500-after,truncate', '--jobs', '12']
   const { stderr } = await explore(flags, script)
   assert.doesNotMatch(stderr, /Warning/)
   assert.match(
     stderr,
-    /\nFailed: createPet#1=reset, createPet#1=status:503-after, createPet#1=truncate: the command exited with 7\n {2}create\.repeated \(likely\) [^\n]*\n {4}seen: [^\n]*\n {4}fix: Send each create with an Idempotency-Key[^\n]* --idempotency [^\n]*\n {4}request 2: POST [\s\S]*\nTo repeat: npx /,
+    /\nFailed: createPet#1=reset, createPet#1=status:500-after, createPet#1=truncate: the command exited with 7\n {2}create\.repeated \(likely\) [^\n]*\n {4}seen: [^\n]*\n {4}fix: Send each create with an Idempotency-Key[^\n]* --idempotency [^\n]*\n {4}request 2: POST [\s\S]*\nTo repeat: npx /,
   )
 })
 

@@ -89,20 +89,31 @@ test('explore - a rejection that nobody handles does not end the process, and a 
 })
 
 test('explore - without an invariant, the work has to resolve and the report to be ok', async () => {
-  const early: Work = async ({ fetch }) => {
-    for (let attempt = 0; attempt < 2; attempt++) {
-      const response = await fetch('pets', { headers: HEADERS })
-      if (response.ok) return
+  const retryAfter = (pause: number): Work => {
+    return async ({ fetch, sleep }) => {
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const response = await fetch('pets', { headers: HEADERS })
+        if (response.ok) return
+        await sleep(pause)
+      }
     }
   }
-  const { failures } = await explore(early, { faults: ['status:429', 'status:503', 'reset'] })
-  assert.deepEqual(
-    failures.map(({ schedule, reason }) => `${schedule}: ${reason.slice(0, 30)}`),
-    [
-      'listPets#1=status:429: the verdict: retry-after.early',
-      'listPets#1=reset: the work failed: TypeError: fe',
-    ],
-  )
+  const faults = ['status:429', 'status:503', 'reset']
+  for (const [pause, early] of [
+    [0, ['429', '503']],
+    // Retry-After cannot ask for less than a second, so this is only a note, but after a 429.
+    [300, ['429']],
+    [1_000, []],
+  ] as const) {
+    const { failures } = await explore(retryAfter(pause), { faults })
+    assert.deepEqual(
+      failures.map(({ schedule, reason }) => `${schedule}: ${reason.slice(0, 30)}`),
+      [
+        ...early.map(status => `listPets#1=status:${status}: the verdict: retry-after.early`),
+        'listPets#1=reset: the work failed: TypeError: fe',
+      ],
+    )
+  }
   const broken = await explore(() => Promise.reject(new Error('no')))
   assert.deepEqual([broken.runs, broken.failures[0]?.schedule], [1, ''])
   assert.equal(broken.failures[0]?.reason, 'the work failed: Error: no')

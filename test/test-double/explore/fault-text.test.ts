@@ -17,8 +17,8 @@ test('fault text - says what a fault does', () => {
     'delay:31s': { kind: 'delay', duration: 31_000 },
     'delay:250ms': { kind: 'delay', duration: 250 },
     'delay:2m': { kind: 'delay', duration: 120_000 },
-    'status:503': { kind: 'status', status: 503 },
-    'status:503-after': { kind: 'status', status: 503, when: 'after' },
+    'status:503': { kind: 'status', status: 503, retryAfter: 1 },
+    'status:503-after': { kind: 'status', status: 503, when: 'after', retryAfter: 1 },
     'status:429': { kind: 'status', status: 429, retryAfter: 1 },
     'status:429{"retryAfter":null}': { kind: 'status', status: 429, retryAfter: null },
     'status:503-after{"retryAfter":{"date":-5},"body":"a {b} \\"c\\", d"}': {
