@@ -160,7 +160,7 @@ test('github - the runner obeys nothing that a client has sent', async () => {
 test('github - a cause of exec --explore is an annotation, and so are ten at most', async () => {
   const flags = ['--explore', '--strict=notes', '--faults']
   const many = `${TWICE} const answer = await create(); if (!answer.ok) process.exit(answer.status)`
-  const statuses = Array.from({ length: 12 }, (_, n) => `status:${504 + n}`).join()
+  const statuses = Array.from({ length: 12 }, (_, n) => `status:${520 + n}`).join()
   const { stderr: all } = await exec(
     [...flags, statuses, '--allow', 'create.repeated'],
     many,
