@@ -100,7 +100,8 @@ export async function skipWaits(options: SkippingOptions) {
 
   function accept(socket: Socket): void {
     socket.on('error', () => {})
-    const lines = createInterface(socket)
+    // It passes the errors of its input on.
+    const lines = createInterface(socket).on('error', () => {})
     lines.once('line', line => {
       if (line !== token) return void socket.destroy()
       processes.set(socket, undefined)

@@ -39,15 +39,21 @@ function install([controlPort, token, ahead], storePort) {
   }
 
   function join() {
-    const joined = net.connect(Number(controlPort), '127.0.0.1').setNoDelay().unref()
+    const joined = net
+      .connect(Number(controlPort), '127.0.0.1')
+      .setNoDelay()
+      .setMaxListeners(0)
+      .unref()
     joined.write(`${token}\n`)
     joined.on('error', () => {})
-    createInterface(joined).on('line', line => {
+    const lines = createInterface(joined).on('line', line => {
       skipped = JSON.parse(line).skipped
       before ??= skipped
       isAsleep = false
       timers.shorten()
     })
+    // It passes the errors of its input on.
+    lines.on('error', () => {})
     onTurn()
     return joined
   }
@@ -73,7 +79,9 @@ function install([controlPort, token, ahead], storePort) {
     if (quietProbes < 2 || sockets.isBusy() || isProcessBusy()) return probe.refresh()
     const open = sockets.ofStore()
     const isWaiting = open.some(sockets.isInFlight)
-    const next = timers.next(timer => isWaiting || timer.hasRef())
+    // Of the others, short ones only tick: fetch has one for its idle connections.
+    const isCounted = timer => isWaiting || timer.hasRef() || timer._idleTimeout > 1_000
+    const next = timers.next(isCounted)
     const connections = open.map(one => [one.localPort, one.bytesWritten, one.bytesRead])
     tell({ sleep: next === undefined ? null : date() + next - time(), connections, skipped })
     isAsleep = true
