@@ -140,8 +140,8 @@ export async function skipWaits(options: SkippingOptions) {
       await setImmediate()
     }
     isSettling = false
-    isOver ||= hasStranger()
-    if (!isOver && processes.size > 0 && isQuiet()) jump()
+    // A request may be read before its announcement, so only what stays unannounced ends the skipping.
+    if (!isOver && !hasStranger() && processes.size > 0 && isQuiet()) jump()
   }
 
   function isQuiet(): boolean {
