@@ -218,7 +218,7 @@ async function runBrowser(name, commandFor) {
   const child = spawn(command, [...words, site.origin], { env, stdio: 'ignore' })
   try {
     const { offline, ...places } = await reported
-    assert.equal(offline, '1 Ada')
+    assert.deepEqual(offline, '1 Ada')
     const named = ([place, outcome]) => [`${name} ${place}`, outcome]
     return Object.fromEntries(Object.entries(places).map(named))
   } finally {

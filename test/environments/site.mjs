@@ -73,7 +73,8 @@ const PAGE = `import { run } from './program.mjs'
 const places = { offline, page: run, worker: inWorker, 'Service Worker': inServiceWorker }
 const outcomes = {}
 for (const [place, start] of Object.entries(places)) {
-  outcomes[place] = await start().catch(error => ({ failed: [String(error)] }))
+  const late = new Promise((_, reject) => setTimeout(() => reject(new Error('hangs')), 60_000))
+  outcomes[place] = await Promise.race([start(), late]).catch(error => ({ failed: [String(error)] }))
 }
 await fetch('/report', { method: 'POST', body: JSON.stringify(outcomes) })
 
