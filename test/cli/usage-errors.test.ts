@@ -120,6 +120,7 @@ const USAGE: readonly Row[] = [
   [exec('--explore --seed --jobs 4'), '--seed <file.json|edge>'],
   [exec('--explore --faults resett'), '--faults', 'reset'],
   [exec('--explore --depth 0'), '--depth', "'0'"],
+  [exec('--explore --only pets'), '--only', "'pets'"],
   [exec('--explore --timeout 1'), '--timeout', "'1'"],
   [exec('--explore --timeout 25d'), '--timeout', "'25d'"],
   [exec('--explore --timeout 0s'), '--timeout', "'0s'"],

@@ -96,9 +96,8 @@ export async function explore(
       ...openTexts(result, settings, faults, all[0]),
     )
     if (settings.skipWaits) printError(skippedText(setup.skips))
-    const doubts = passed.map((text): Problem => {
-      return { level: 'warning', title: 'exec --explore', text, cells: [text, ''] }
-    })
+    const about = { level: 'warning', title: 'exec --explore' } as const
+    const doubts = passed.map((text): Problem => ({ ...about, text, cells: [text, ''] }))
     await tellGitHub(`exec --explore: ${counts}`, [...doubts, ...causes.map(problemOf)], [])
     await writeFiles(settings, result, all)
     return result.ok ? 0 : 1
