@@ -1,3 +1,5 @@
+import './node-timers.js'
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'

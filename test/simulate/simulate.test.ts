@@ -1,3 +1,5 @@
+import './node-timers.js'
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scenarioOf } from './generate.js'
