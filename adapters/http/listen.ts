@@ -110,10 +110,9 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     connections.set(socket, createHttpConnection(socket, handler.connect?.(), later))
     socket.on('close', () => connections.delete(socket))
   })
-  server.on('request', (message, response) => onRequest(message, response, false))
-  server.on('checkContinue', (message, response) => onRequest(message, response, true))
+  server.on('request', onRequest)
   // Otherwise Node answers 417 to an expectation.
-  server.on('checkExpectation', (message, response) => onRequest(message, response, false))
+  server.on('checkExpectation', onRequest)
   // Otherwise CONNECT gets no answer.
   server.on('connect', (_message, socket) => {
     connections.get(socket as Socket)?.takeOver()
@@ -145,10 +144,10 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     [Symbol.asyncDispose]: close,
   }
 
-  function onRequest(message: IncomingMessage, response: ServerResponse, expecting: boolean): void {
+  function onRequest(message: IncomingMessage, response: ServerResponse): void {
     const connection = connections.get(message.socket) as HttpConnection
     if (!connection.begin(response)) return
-    serve(message, response, { connection, expecting })
+    serve(message, response, { connection })
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {

@@ -68,8 +68,6 @@ interface Circumstances {
   readonly next?: Next | undefined
   /** Set on our own server, where this code decides what is valid HTTP. */
   readonly connection?: HttpConnection
-  /** True if the client waits for `100 Continue` before it sends the body. */
-  readonly expecting?: boolean
 }
 
 /** Translates between Node's messages and the protocol. */
@@ -107,7 +105,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
   function toRequest(
     message: IncomingMessage,
     response: ServerResponse,
-    { connection, expecting, next }: Circumstances,
+    { connection, next }: Circumstances,
   ): ApiRequest {
     const { method = '', url = '' } = message
     const headers = message.headers as ApiRequest['headers']
@@ -124,10 +122,7 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       hasQuery,
       mount: mountOf(message as Mounted, url),
       headers,
-      body: bodyOf(message, handler.maxBodyBytes, {
-        expecting: expecting ? response : undefined,
-        isOurs: next === undefined,
-      }),
+      body: bodyOf(message, handler.maxBodyBytes, next === undefined),
       passesOn: next !== undefined,
       client: addressKey(reported ?? message.socket.remoteAddress),
       connection: connection?.tracked,

@@ -1,24 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { isIP, isIPv6 } from 'node:net'
 import { ApiError } from '../../src/api-error.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './target-and-body.js'
 
-interface BodyOptions {
-  /** Response with which to send `100 Continue`, if the client waits for it. */
-  readonly expecting: ServerResponse | undefined
-  /** True if nobody else reads the body, so that it can be read early. */
-  readonly isOurs: boolean
-}
-
 /**
  * Returns the body if it has arrived and is ours, otherwise a function that reads it, up to one
  * byte above the limit: Node discards the rest.
+ * @param isOurs true if nobody else reads the body, so that it can be read early
  */
 export function bodyOf(
   message: IncomingMessage,
   maxBodyBytes: number,
-  { expecting, isOurs }: BodyOptions,
+  isOurs: boolean,
 ): ApiRequest['body'] {
   const { 'content-length': length, 'transfer-encoding': coding } = message.headers
   if (length === undefined && coding === undefined) return undefined
@@ -45,7 +39,6 @@ export function bodyOf(
         if (body.add(chunk)) resolve(body.bytes())
       })
       message.on('end', () => resolve(body.bytes()))
-      expecting?.writeContinue()
     })
 }
 

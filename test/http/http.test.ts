@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
+import { createTestDouble } from '../../adapters/test-double/index.js'
 import { type ApiHandler, createStore, type StoreOptions } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { heldHandler } from './held-handler.js'
@@ -58,7 +59,18 @@ test('body.size - an upload that is too large is answered, and the connection st
   }
 })
 
-test('http.expect - 100-continue is honored, other expectations are ignored', async () => {
+// Java 17 waits for `100 Continue` for ever, also after a final response.
+test('http.expect - 100-continue is honored by a store and a double, whatever the response, other expectations are ignored', async () => {
+  for (const handler of [open(), createTestDouble()]) {
+    await using server = await listen(handler, { port: 0 })
+    const client = await openSocket(server.port)
+    const expecting = `Content-Length: ${REX.length}\r\nExpect: 100-continue`
+    client.write(POST(expecting).replace('Bearer ', 'Bearer wrong-'))
+    await client.until('100 Continue')
+    client.write(REX)
+    assert.deepEqual(statusesIn(await client.until('}')), [100, 401])
+    client.socket.destroy()
+  }
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
   client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
