@@ -169,9 +169,10 @@ function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): read
   const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups))).filter(
     ([name]) => variables === 'all' || variables.includes(name),
   )
+  const isOfPlatform = (name: string) => command === 'serve' && /^(port|host)$/.test(name)
   return options.flatMap(([name, option]) => {
     const general = flagOf(name).slice(2).toUpperCase().replaceAll('-', '_')
-    const names = [`ADOPTION_STORE_${general}`, ...(/^(port|host)$/.test(name) ? [general] : [])]
+    const names = [`ADOPTION_STORE_${general}`, ...(isOfPlatform(name) ? [general] : [])]
     const variable = names.find(known => isSetting(known, environment[known])) ?? ''
     const given = environment[variable]
     const text = given && variableText(variable, given, option)

@@ -155,6 +155,11 @@ const address: Kind<Address> = {
   },
 }
 
+const hostName: Kind<string> = {
+  takes: 'a host name, or an address, with brackets for IPv6',
+  read: given => (/^[\w.-]+$|^\[[\da-f:.]+\]$/i.test(given) ? given : undefined),
+}
+
 function valid<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -270,6 +275,12 @@ export const RUN = {
   skipWaits: toggle('skip the waits of clients in Node and Python, on a virtual clock', {
     excludes: ['time'],
   }),
+  host: option(
+    text,
+    'host=127.0.0.1',
+    'address to bind; beyond loopback the keys are random, unless given',
+  ),
+  advertise: option(hostName, 'host', 'host in ADOPTION_STORE_BASE_URL (that of --host)'),
   record: option(text, 'file.json', 'record the run, for replay and diff'),
   har: option(text, 'file.har', 'write the exchanges as an HTTP archive'),
   schedule: option(text, 'schedule', "run the command with these faults: 'createPet#1=reset'"),

@@ -53,7 +53,7 @@ const USAGE: readonly Row[] = [
   ['--console --no-console', '--console', '--no-console'],
   ['--host 0.0.0.0', '--host 0.0.0.0', 'demo keys'],
   ['--control --store pets.json', '--control', 'pets.json'],
-  ['--control --host 0.0.0.0 --keys keys.json', '--host 0.0.0.0', '--control'],
+  ['--control --host 0.0.0.0', '--host 0.0.0.0', 'demo keys'],
   ['--control --proxy-hops 1', '--proxy-hops', '--control'],
   ['--time 2030-01-01 --proxy-hops 1 --keys keys.json', '--proxy-hops', '--time'],
   ['--strict', '--strict', 'exec'],
@@ -114,6 +114,8 @@ const USAGE: readonly Row[] = [
   ['exec -- no-such-command', 'no-such-command', 'ENOENT', 'sh -c'],
   ['exec --explore -- no-such-command', 'no-such-command', 'ENOENT'],
   [exec('--time noon'), '--time'],
+  [exec('--advertise http://h:s3cret@i'), '--advertise'],
+  [through('--host localhost'), '--through', '--host'],
   [exec('--empty'), '--empty', 'serve'],
   [exec('--allow depricated.called'), '--allow', "'depricated.called'", 'deprecated.called,'],
   // It does not take the next option for its value.

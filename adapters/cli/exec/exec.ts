@@ -5,7 +5,6 @@ import { count } from '../../../src/lib/pluralize.js'
 import { isInstant } from '../../../src/lib/time.js'
 import { BASE_PATH, PAGE_SIZE } from '../../../src/pets/specification.js'
 import { DIGEST } from '../../../src/protocol/api-keys.js'
-import { listen } from '../../http/listen.js'
 import type { JudgedDouble } from '../../test-double/double.js'
 import { parseSchedule, type Schedule } from '../../test-double/explore/schedule.js'
 import { type Watched, watchRequests } from '../../test-double/explore/watch-requests.js'
@@ -27,6 +26,7 @@ import { note, printError } from '../print.js'
 import { type Output, prettyJson, writeOutputs } from '../read-and-write-files.js'
 import { openControlled } from '../serve/controlled-store.js'
 import { describedBy, withDocsOnDemand } from '../serve/docs-on-demand.js'
+import { listenOn } from '../serve/listen-on-port.js'
 import { controlToken, readApiKeys, readInitial } from '../serve/served-store.js'
 import { withStops } from '../shutdown.js'
 import { readAs, UsageError, withoutSecrets } from '../usage-error.js'
@@ -179,7 +179,11 @@ export function runWithStore<T>(
     const { handler, double, doubles } = await openControlled(
       ...[settings, apiKeys, initial, token, seen.watch, time?.now],
     )
-    const server = await listen(withDocsOnDemand(handler, describedBy(settings)), { port: 0 })
+    const documented = withDocsOnDemand(handler, describedBy(settings))
+    const { host, advertise } = settings
+    const server = await listenOn(documented, { host, port: 0 }, 'port')
+    const origin = advertise ? `http://${advertise}:${server.port}` : server.origin
+    const baseUrl = origin + handler.basePath
     stops.push(server.close, () => double.close())
     const tooLong = new AbortController()
     const skipping =
@@ -200,12 +204,12 @@ export function runWithStore<T>(
       if (act.do === 'answer' && settings.har !== undefined) exchanges.push(act.source())
     })
     const variables = {
-      ...environmentFor(server.url),
+      ...environmentFor(baseUrl),
       ADOPTION_STORE_API_KEY: apiKey,
-      ADOPTION_STORE_CONTROL_URL: `${server.origin}/_control/${token}`,
+      ADOPTION_STORE_CONTROL_URL: `${origin}/_control/${token}`,
       ...skipping?.variables,
     }
-    const quiet = capture ? () => {} : announce(server.url, () => calls.size)
+    const quiet = capture ? () => {} : announce(baseUrl, () => calls.size)
     const limited = capture && { ...capture, late: tooLong.signal }
     const ended = await runChild(words, variables, limited).finally(quiet)
     skips.ms += time?.skipped ?? 0
@@ -215,7 +219,7 @@ export function runWithStore<T>(
     const untested =
       calls.size === refused ? untestedText(double, refused, words.join(' ')) : undefined
     const before = calls.size
-    if (!capture) await whileOthersSend(settings, server.url)
+    if (!capture) await whileOthersSend(settings, baseUrl)
     const late = calls.size - before
     const isRefused = refused > 0 && untested !== undefined
     return use({ ...ended, double, report, untested, isRefused, seen, late, recording, exchanges })

@@ -24,6 +24,7 @@ import {
   type Environment,
   type Filled,
   isControlled,
+  LOOPBACK,
   openEnvironment,
   readApiKeys,
   readInitial,
@@ -198,11 +199,8 @@ function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings
   return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)
 }
 
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
-
 /**
- * Refuses combinations that would do nothing, or let others in: demo keys and control commands are
- * for loopback only.
+ * Refuses combinations that would do nothing, or let others in: demo keys are for loopback only.
  * @throws UsageError
  */
 function checkServe(settings: ServeSettings): void {
@@ -217,7 +215,6 @@ function checkServe(settings: ServeSettings): void {
     requireRateLimitStore,
     control,
   } = settings
-  const shown = `--host ${withoutSecrets(host)}`
   if (watch && seed === undefined && keys === undefined) {
     throw new UsageError('--watch needs a file: add --seed <file.json> or --keys <file.json>')
   }
@@ -228,13 +225,12 @@ function checkServe(settings: ServeSettings): void {
   }
   if (!LOOPBACK.test(host) && keys === undefined) {
     const fix = 'add --keys <file.json>, or use 127.0.0.1'
-    throw new UsageError(`${shown} would expose the demo keys; ${fix}`)
+    throw new UsageError(`--host ${withoutSecrets(host)} would expose the demo keys; ${fix}`)
   }
   if (!isControlled(settings)) return
   const flag = control ? '--control' : '--time'
   const problems = [
     proxyHops > 0 && `--proxy-hops would let others use ${flag}; use only one of them`,
-    !LOOPBACK.test(host) && `${shown} would let others use ${flag}; use 127.0.0.1`,
     ...Object.entries({ store, rateLimitStore }).map(
       ([name, used]) =>
         used !== 'memory:' &&

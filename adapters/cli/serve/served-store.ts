@@ -138,9 +138,16 @@ export async function openEnvironment(
   }
 }
 
-/** Reads `--keys`, or returns the demo keys. @throws UsageError */
-export async function readApiKeys({ keys }: Pick<StoreSettings, 'keys'>): Promise<Keys> {
-  return keys === undefined ? DEMO_KEYS : (await import('../seed-and-keys-files.js')).readKeys(keys)
+export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+
+/** Reads `--keys`, or returns the demo keys, beyond loopback as random ones. @throws UsageError */
+export async function readApiKeys({
+  keys,
+  host,
+}: Pick<ServeSettings, 'keys' | 'host'>): Promise<Keys> {
+  if (keys !== undefined) return (await import('../seed-and-keys-files.js')).readKeys(keys)
+  if (LOOPBACK.test(host)) return DEMO_KEYS
+  return Object.fromEntries(Object.values(DEMO_KEYS).map(key => [crypto.randomUUID(), key]))
 }
 
 /** Reads `--seed`, or returns the demo animals. @throws UsageError */

@@ -97,6 +97,19 @@ test('exec - no request at all is a warning, and with --strict a failure', async
   assert.equal((await exec(['--strict'], idle)).code, 1)
 })
 
+test('exec - beyond loopback it has random keys, and the command gets the address to use', async () => {
+  const script = `${GET} const demo = await fetch(url + '/pets', { headers: { authorization: 'Bearer demo-free' } })
+    console.log(new URL(url).hostname, new URL(control).host === new URL(url).host, demo.status, await get('/pets'))`
+  for (const [flags, expected] of [
+    // Loopback, in a form that is not taken for it.
+    [['--host', '127.1', '--advertise', 'localhost'], 'localhost true 401 200\n'],
+    [['--host', '127.0.0.1'], '127.0.0.1 true 200 200\n'],
+  ] as const) {
+    const { stdout, stderr } = await execInProcess(flags, scriptCommand(script))
+    assert.equal(stdout, expected, stderr)
+  }
+})
+
 test('exec - runs npm, which is a script on Windows', async t => {
   const folder = temporaryFolder(t)
   const script = `import('node:http').then(({ get }) => get(process.env.ADOPTION_STORE_BASE_URL + '/pets', {
