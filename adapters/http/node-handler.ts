@@ -102,12 +102,19 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
     })
   }
 
+  /** Express and NestJS strip the path of a mount from the URL, also where that is part of the API. */
+  function targetOf({ url = '', originalUrl = url }: Mounted): string {
+    const { basePath } = handler
+    return !url.startsWith(basePath) && originalUrl.startsWith(basePath) ? originalUrl : url
+  }
+
   function toRequest(
     message: IncomingMessage,
     response: ServerResponse,
     { connection, next }: Circumstances,
   ): ApiRequest {
-    const { method = '', url = '' } = message
+    const { method = '' } = message
+    const url = targetOf(message)
     const headers = message.headers as ApiRequest['headers']
     const refusal =
       (connection && messageRefusal(message)) ?? targetRefusal(url, message.headers.host)
@@ -120,7 +127,6 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       path,
       query,
       hasQuery,
-      mount: mountOf(message as Mounted, url),
       headers,
       body: bodyOf(message, handler.maxBodyBytes, next === undefined),
       passesOn: next !== undefined,
@@ -131,11 +137,6 @@ export function createServe(handler: ApiHandler, proxyHops: number) {
       refusal,
     }
   }
-}
-
-/** Finds the mount path, which Express and Connect strip from the URL. */
-function mountOf({ originalUrl = '' }: Mounted, url: string): string {
-  return originalUrl.endsWith(url) ? originalUrl.slice(0, -url.length) : ''
 }
 
 type Mounted = IncomingMessage & { readonly originalUrl?: string }

@@ -46,15 +46,15 @@ export function createAnswers(
           : createPetOnce(request, now, knownKey as KnownKey)
       case 'listPets': {
         const filter = readQuery(request.query)
-        if (pagination) return listLinked(filter, request.mount)
+        if (pagination) return listLinked(filter)
         return chain(operations.listPets(filter), page => pageRepresentation(page, filter.limit))
       }
     }
   }
 
-  function createPet(body: unknown, { mount, isGone }: ApiRequest): Awaitable<Representation> {
+  function createPet(body: unknown, { isGone }: ApiRequest): Awaitable<Representation> {
     return chain(operations.createPet(body, isGone), pet =>
-      petRepresentation(201, pet, headersOf.created(pet.id, mount)),
+      petRepresentation(201, pet, headersOf.created(pet.id)),
     )
   }
 
@@ -64,24 +64,24 @@ export function createAnswers(
     now: number,
     { id: scope }: KnownKey,
   ): Awaitable<Representation> {
-    const { headers, mount, isGone } = request
+    const { headers, isGone } = request
     if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
     const name = { scope, idempotencyKey: readIdempotencyKey(headers), now }
     return chain(readBody(request, maxBodyBytes), body =>
       chain(operations.createPetOnce(body, name, isGone), ({ pet, replayed }) => {
-        const created = headersOf.created(pet.id, mount)
+        const created = headersOf.created(pet.id)
         return petRepresentation(201, pet, replayed ? { ...created, ...REPLAYED } : created)
       }),
     )
   }
 
   /** Adds a `Link` to the next page if there is one more animal than asked for. */
-  function listLinked(filter: PetFilter, mount: string | undefined): Awaitable<Representation> {
+  function listLinked(filter: PetFilter): Awaitable<Representation> {
     const { limit } = filter
     return chain(operations.listPets({ ...filter, limit: limit + 1 }), page => {
       const representation = pageRepresentation(page, limit)
       if (page.length <= limit) return representation
-      const headers = headersOf.next({ ...filter, after: page[limit - 1]?.id }, mount)
+      const headers = headersOf.next({ ...filter, after: page[limit - 1]?.id })
       return { ...representation, headers }
     })
   }

@@ -23,8 +23,6 @@ export interface ApiRequest {
   readonly body?: Uint8Array | string | (() => Awaitable<Uint8Array>) | undefined
   /** True if the adapter passes paths outside the API on to the app: their bodies stay unread. */
   readonly passesOn?: boolean | undefined
-  /** Mount path of the handler within an app, such as `/store`; links begin with it. */
-  readonly mount?: string | undefined
   /** Address of the caller, by which requests without a valid key are counted. */
   readonly client?: string | undefined
   /** Connection of the request, as returned by `ApiHandler.connect`. */

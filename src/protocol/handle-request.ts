@@ -16,6 +16,7 @@ import {
 import { createRouter } from './router.js'
 
 export interface ProtocolOptions extends HeaderOptions, AnswerOptions {
+  readonly basePath: string
   readonly clock: Clock
 }
 
@@ -91,7 +92,7 @@ export function createProtocol(
     admission: Admission,
     { status, content, headers: own }: Representation,
   ): ApiResponse {
-    const { method, mount } = request
+    const { method } = request
     const operation = route?.operation
     const hasOrigin = request.headers['origin'] !== undefined
     const hasCors = allowsOrigins(request)
@@ -102,7 +103,6 @@ export function createProtocol(
       admission,
       operation,
       own,
-      mount,
       hasCors,
       hasOrigin,
     })

@@ -92,7 +92,6 @@ interface HeaderContext {
   readonly operation: Operation | undefined
   /** Headers of this response alone, such as `Allow`. */
   readonly own: Headers | undefined
-  readonly mount: string | undefined
   readonly hasCors: boolean
   /** True for requests with an `Origin`: only they need the names of exposed headers. */
   readonly hasOrigin: boolean
@@ -103,7 +102,6 @@ export const DRAFTS = ['draft-10', 'draft-11'] as const
 export type Draft = (typeof DRAFTS)[number]
 
 export interface HeaderOptions {
-  readonly basePath: string
   /** Undefined only for requests over HTTP, which have a Host. */
   readonly cors: boolean | undefined
   readonly standardHeaders: Draft | null
@@ -119,12 +117,10 @@ export type ResponseHeaders = ReturnType<typeof responseHeaders>
 
 /** All response headers, in the order they are sent. */
 export function responseHeaders(options: HeaderOptions) {
-  const { basePath, standardHeaders, sunsetAt, deprecatedAt, idempotency } = options
+  const { standardHeaders, sunsetAt, deprecatedAt, idempotency } = options
   const dateOf = createDateHeader()
   const deprecation = deprecatedAt === null ? undefined : `@${Math.floor(deprecatedAt / 1000)}`
   let sunsetDate: string | undefined
-  const successorAt = (mount: string) => `<${mount}${basePath}/pets>; rel="successor-version"`
-  const successor = successorAt('')
   const exposed = [
     EXPOSED,
     ...(standardHeaders ? ['RateLimit', 'RateLimit-Policy'] : []),
@@ -132,20 +128,22 @@ export function responseHeaders(options: HeaderOptions) {
   ].join(', ')
 
   return {
-    /** Links the next page (RFC 8288). */
-    next({ limit, status, after }: PetFilter, mount = ''): Headers {
+    /** Links the next page (RFC 8288), relative to the list. */
+    next({ limit, status, after }: PetFilter): Headers {
       const filter = status === undefined ? '' : `&status=${status}`
-      const query = `limit=${limit}${filter}&after=${after}`
-      return { Link: `<${mount}${basePath}/pets?${query}>; rel="next"` }
+      return { Link: `<pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
     },
 
-    /** Points to the new resource (RFC 9110 §15.3.2). */
-    created(id: number, mount = ''): Headers {
-      return { Location: `${mount}${basePath}/pets/${id}` }
+    /**
+     * Points to the new resource (RFC 9110 §15.3.2), relative to the request (§10.2.2), as a proxy or an
+     * app may have stripped a prefix from its path.
+     */
+    created(id: number): Headers {
+      return { Location: `pets/${id}` }
     },
 
     all(context: HeaderContext): Headers {
-      const { now, bytes, admission, operation, own, mount = '', hasCors, hasOrigin } = context
+      const { now, bytes, admission, operation, own, hasCors, hasOrigin } = context
       const { decision, limits } = admission
       const date = dateOf(now)
       const headers: Record<string, string> = {}
@@ -172,7 +170,7 @@ export function responseHeaders(options: HeaderOptions) {
         // Start, end and replacement: RFC 9745, RFC 8594, RFC 5829.
         if (deprecation !== undefined) headers['Deprecation'] = deprecation
         if (sunsetAt !== null) headers['Sunset'] = sunsetDate ??= new Date(sunsetAt).toUTCString()
-        headers['Link'] = mount === '' ? successor : successorAt(mount)
+        headers['Link'] = '<../pets>; rel="successor-version"'
       }
       return own ? Object.assign(headers, own) : headers
     },

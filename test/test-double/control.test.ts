@@ -212,7 +212,7 @@ test('worlds - are limited in number and cannot be nested, and an unknown one is
     (
       await fetch(`${baseUrl}/pets/1`, { headers: { authorization: `Bearer ${apiKeys.pro}` } })
     ).headers.get('link'),
-    '</worlds/w1/v1/pets>; rel="successor-version"',
+    '<../pets>; rel="successor-version"',
   )
   for (const path of [
     '/worlds/w99/v1/pets',

@@ -99,6 +99,6 @@ export function createActivity(world: WatchedWorld) {
 
 /** Drops `isGone`, which keeps memory of Node; a resent request has another caller anyway. */
 function withoutConnection(given: ApiRequest, body: ReadRequest['body']): ReadRequest {
-  const { method, path, query, headers, mount, client, refusal } = given
-  return { method, path, query, headers, body, mount, client, refusal }
+  const { method, path, query, headers, client, refusal } = given
+  return { method, path, query, headers, body, client, refusal }
 }

@@ -55,7 +55,7 @@ const withAddresses = spec => ({
   ...spec,
   servers: spec.servers
     .map(({ description, variables }) => ({
-      url: Object.values(variables)[0].default,
+      url: new URL(Object.values(variables)[0].default, location.href).href,
       description,
     }))
     .filter(({ url }) => !/^https?:[/][/][^/]*[.]invalid[/]/.test(url)),

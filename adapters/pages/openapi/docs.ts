@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Awaitable } from '../../../src/lib/async.js'
 import { settingsOf } from '../../../src/lib/check-options.js'
-import type { ApiHandler, ApiRequest } from '../../../src/protocol/api-request.js'
+import type { ApiHandler } from '../../../src/protocol/api-request.js'
 import { contentSecurityPolicy, type Page, withPages } from '../../http/extra-pages.js'
 import { DOCS_PAGE, DOCS_STYLE, NOT_INSTALLED_PAGE, startScript } from './docs-page.js'
 import { OPENAPI_OPTIONS, type OpenApiOptions } from './document.js'
@@ -13,7 +13,7 @@ import { openApiJson } from './openapi.js'
 export { OptionError } from '../../../src/lib/check-options.js'
 
 /**
- * `baseUrl` follows the request, so that "Try it out" reaches this server.
+ * `baseUrl` is relative to the description, so that "Try it out" reaches this server.
  *
  * @example
  * import { withDocs } from 'animal-adoption-store/docs'
@@ -46,9 +46,8 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
   const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
   const start = { type: JAVASCRIPT, headers: PUBLIC, text: startScript(demoKey) }
-  let latest: { readonly baseUrl: string; readonly page: Page } | undefined
-  const pages = new Map<string, (request: ApiRequest) => Awaitable<Page>>([
-    ['/openapi.json', openApi],
+  const pages = new Map<string, () => Awaitable<Page>>([
+    ['/openapi.json', once(openApi)],
     ['/docs', () => (swaggerUi() ? page : NOT_INSTALLED)],
     ['/docs/start.js', () => start],
     ['/docs/page.css', () => STYLE],
@@ -57,12 +56,10 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   ])
   return withPages(handler, pages)
 
-  function openApi({ headers, mount = '' }: ApiRequest): Page {
-    const baseUrl = `${originOf(headers)}${mount}${handler.basePath}` || '/'
-    if (latest?.baseUrl === baseUrl) return latest.page
-    const text = openApiJson({ ...options, baseUrl })
-    latest = { baseUrl, page: { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } } }
-    return latest.page
+  /** Its address is relative to this description, which a proxy may serve below any prefix. */
+  function openApi(): Page {
+    const text = openApiJson({ ...options, baseUrl: `.${handler.basePath}` })
+    return { text, headers: { ...PUBLIC, ...DOWNLOAD, ETag: tagOf(text) } }
   }
 }
 
@@ -75,9 +72,9 @@ function swaggerUi(): string | undefined {
   }
 }
 
-/** Reads the bundle of 1.5 MB only once. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
+/** Swagger UI has 1.5 MB. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
   return () => (made ??= make())
 }
 
@@ -90,13 +87,6 @@ async function swaggerUiFile(name: string, type: string): Promise<Page> {
 
 function tagOf(text: string): string {
   return `"${createHash('sha256').update(text).digest('base64url')}"`
-}
-
-/** Returns '' without a valid Host, which makes the address relative. */
-function originOf(headers: ApiRequest['headers']): string {
-  const host = headers['host'] ?? ''
-  if (!/^[\w.-]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(host)) return ''
-  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${host}`
 }
 
 /** Everything is public, and pages of other origins may read the description. */

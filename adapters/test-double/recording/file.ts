@@ -31,7 +31,6 @@ const request = z.object({
   /** In place of `body`, for bytes that are not UTF-8. */
   base64: z.optional(z.base64()),
   client: z.optional(z.string()),
-  mount: z.optional(z.string()),
   /** The reason why an entry point could not read the request. */
   refusal: z.optional(refusal),
   ...SENDER,

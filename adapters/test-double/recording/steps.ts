@@ -135,7 +135,7 @@ function responseOf({ status, headers, body }: ApiResponse, names: KeyNames) {
 }
 
 function sentRequest(request: ReadRequest, seen: SendAct['seen']): SentRequest {
-  const { method, path, query, headers, body, client, mount, refusal } = request
+  const { method, path, query, headers, body, client, refusal } = request
   const { connection, sequential, overlap } = seen
   return {
     method,
@@ -144,7 +144,6 @@ function sentRequest(request: ReadRequest, seen: SendAct['seen']): SentRequest {
     headers: headers as SentRequest['headers'],
     ...bodyOf(body),
     ...(client !== undefined && { client }),
-    ...(mount !== undefined && { mount }),
     ...(refusal && {
       refusal: {
         code: refusal.code,

@@ -14,7 +14,7 @@ export const getChecks: Checks = {
       status: 200,
       headers: {
         ...demoHeaders(998, 57),
-        link: '</v1/pets>; rel="successor-version"',
+        link: '<../pets>; rel="successor-version"',
         sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
       },
       body,
@@ -38,7 +38,7 @@ export const getChecks: Checks = {
     ]) {
       const { headers } = await send(call)
       assert.equal(headers['sunset'], 'Thu, 05 Dec 2030 00:00:00 GMT')
-      assert.equal(headers['link'], '</v1/pets>; rel="successor-version"')
+      assert.equal(headers['link'], '<../pets>; rel="successor-version"')
       assert.equal(headers['deprecation'], undefined)
     }
     for (const call of [{ path: '/v1/pets' }, post(REX), { path: '/v1/nope' }]) {

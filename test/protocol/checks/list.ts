@@ -69,7 +69,8 @@ export const listChecks: Checks = {
         while (path !== undefined) {
           const reply = await subject.send({ path })
           seen.push(...listOf(reply).map(({ id }) => id))
-          path = /^<(.*)>; rel="next"$/.exec(reply.headers['link'] ?? '')?.[1]
+          const next = /^<(.*)>; rel="next"$/.exec(reply.headers['link'] ?? '')?.[1]
+          path = next && `/v1/${next}`
         }
         assert.equal(new Set(seen).size, expected, start)
         assert.deepEqual(
@@ -77,7 +78,7 @@ export const listChecks: Checks = {
           seen.toSorted((a, b) => a - b),
         )
       }
-      const link = '</v1/pets?limit=4&status=sold&after=10>; rel="next"'
+      const link = '<pets?limit=4&status=sold&after=10>; rel="next"'
       const first = await subject.send({ path: '/v1/pets?status=sold&limit=4' })
       assert.equal(first.headers['link'], link)
     },

@@ -37,9 +37,9 @@ export const routeChecks: Checks = {
           await send({ ...post(REX), path: `${basePath}/pets` })
           await send({ ...post(REX), path: `${basePath}/pets` })
           const { headers } = await send({ path: `${basePath}/pets?limit=1` })
-          assert.equal(headers['link'], `<${basePath}/pets?limit=1&after=1>; rel="next"`)
+          assert.equal(headers['link'], '<pets?limit=1&after=1>; rel="next"')
           const pet = await send({ path: `${basePath}/pets/1` })
-          assert.equal(pet.headers['link'], `<${basePath}/pets>; rel="successor-version"`)
+          assert.equal(pet.headers['link'], '<../pets>; rel="successor-version"')
           assert.equal((await send({ path: `/x${basePath}/pets` })).status, 404)
         },
       }),

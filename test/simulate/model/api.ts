@@ -133,13 +133,13 @@ export function createApiModel(options: ApiModelOptions) {
       ...(petIdOf(request) !== undefined && {
         ...(deprecatedAt !== null && { deprecation: `@${Math.floor(deprecatedAt / 1000)}` }),
         ...(sunsetAt !== null && { sunset: new Date(sunsetAt).toUTCString() }),
-        link: '</v1/pets>; rel="successor-version"',
+        link: '<../pets>; rel="successor-version"',
       }),
       ...(told?.code && { 'retry-after': told.retryAfter, 'cache-control': 'no-store' }),
       ...(status === 503 && { 'retry-after': '1' }),
       ...(status === 401 && { 'www-authenticate': challengeOf(request) }),
       ...(status === 405 && { allow: isCollection(request) ? 'GET, HEAD, POST' : 'GET, HEAD' }),
-      ...(status === 201 && { location: `/v1/pets/${JSON.parse(body).id}` }),
+      ...(status === 201 && { location: `pets/${JSON.parse(body).id}` }),
       ...(status === 201 &&
         headers['idempotent-replayed'] !== undefined && { 'idempotent-replayed': 'true' }),
       ...(isPage && { link: headers['link'] }),
@@ -192,7 +192,7 @@ export function createApiModel(options: ApiModelOptions) {
   ): void {
     const { link } = headers
     const filter = status === undefined ? '' : `&status=${status}`
-    const next = `</v1/pets?limit=${limit}${filter}&after=${pets.at(-1)?.id}>; rel="next"`
+    const next = `<pets?limit=${limit}${filter}&after=${pets.at(-1)?.id}>; rel="next"`
     const isRight = link === undefined ? !hasMore : link === next && pets.length === limit
     ensure(isRight, 'response.true', () => `Link is ${link} after ${pets.length} of ${limit}`)
   }
