@@ -58,11 +58,6 @@ export class ApiError extends Error {
     this.rateLimit = options.rateLimit
     this.retryAfter = options.retryAfter
   }
-
-  /** JSON leaves out the message of an Error. */
-  toJSON(): object {
-    return { ...this, message: this.message }
-  }
 }
 brand({ ApiError })
 

@@ -70,6 +70,7 @@ test('errors - each class is one over all of require, and instanceof holds acros
       assert.notEqual(requires, imports)
       assert.ok(Object.create(imports.prototype) instanceof requires, name)
       assert.ok(Object.create(requires.prototype) instanceof imports, name)
+      assert.equal(imports.prototype.toJSON.call(new Error('why')).message, 'why')
     }
   }
   assert.ok(names.size >= 16, [...names].join())

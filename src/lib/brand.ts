@@ -1,12 +1,17 @@
 /**
  * Lets `instanceof` hold for errors of every copy of the package: a process may load it with `import`, with `require`
- * and in bundles, and each copy has its own classes.
+ * and in bundles, and each copy has its own classes. As JSON, the errors keep their message.
  * @param errorClasses by the names under which they are exported
  */
 export function brand(errorClasses: Readonly<Record<string, { readonly prototype: Error }>>): void {
   for (const [name, errorClass] of Object.entries(errorClasses)) {
     const mark = Symbol.for(`animal-adoption-store.${name}`)
     Object.defineProperty(errorClass.prototype, mark, { value: true })
+    Object.defineProperty(errorClass.prototype, 'toJSON', {
+      value(this: Error): object {
+        return { ...this, message: this.message }
+      },
+    })
     Object.defineProperty(errorClass, Symbol.hasInstance, {
       value(this: unknown, error: unknown): boolean {
         // A subclass of somebody else inherits this method.
