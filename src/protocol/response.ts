@@ -56,7 +56,9 @@ function pageContent(page: readonly Pet[]): Content {
   let length = 0
   for (const pet of page) length += pet.name.length
   if (length > LONG_PAGE) return longPageContent(page)
-  return measured(`[${page.map(petToJson).join(',')}]`)
+  const text = `[${page.map(petToJson).join(',')}]`
+  // As above, and much faster than counting.
+  return page.every(({ name }) => isPlain(name)) ? { text, bytes: text.length } : measured(text)
 }
 
 /** Keeps the pets rather than their text, which would pile up for slow clients. */
