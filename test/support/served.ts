@@ -28,7 +28,8 @@ export async function served(
 
 /** The same, at once. */
 export function startServer(t: TestContext, words: readonly string[], cwd?: string) {
-  const child = spawn(process.execPath, [MAIN, '--port', '0', '--json', ...words], {
+  const port = words.includes('--port') ? [] : ['--port', '0']
+  const child = spawn(process.execPath, [MAIN, ...port, '--json', ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     cwd,
   })
