@@ -128,14 +128,11 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
   return { rateLimitStore, name: address, ping: rateLimitStore.ping, rateLimitStoreTimeoutMs }
 }
 
-const LIMITS: Parameters = { own: ['timeout', 'ca', 'prefix'] }
+const LIMITS = ['timeout', 'ca', 'prefix']
 
-const DATABASE: Parameters = {
-  own: ['timeout', 'connections', 'schema'],
-  driver:
-    /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|(statement|query|lock|idle_in_transaction_session)_timeout)$/,
-  more: ', and parameters of pg such as sslmode',
-}
+const DATABASE = ['timeout', 'connections', 'schema']
+const OF_PG =
+  /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|(statement|query|lock|idle_in_transaction_session)_timeout)$/
 
 async function openPostgres(
   flag: string,
@@ -144,7 +141,7 @@ async function openPostgres(
   warn: (message: string) => void,
 ): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
-  const given = readServerUrl(flag, name, 'DATABASE_URL', DATABASE, addressOf)
+  const given = readServerUrl(flag, name, 'DATABASE_URL', DATABASE, addressOf, OF_PG)
   const { url, address, own } = given
   const connections = own.get('connections')
   const storage = postgresStorage({
@@ -234,15 +231,6 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   }
 }
 
-/** Parameters that may follow an address. */
-interface Parameters {
-  /** Taken out of the address. */
-  readonly own: readonly string[]
-  /** Those of the driver. */
-  readonly driver?: RegExp
-  readonly more?: string
-}
-
 /** The server of `--store postgres://…` or `--rate-limit-store redis://…`. */
 interface ServerUrl {
   readonly url: string
@@ -255,6 +243,7 @@ interface ServerUrl {
 /**
  * Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
  * them override the variable's.
+ * @param names of parameters to take out of the query
  * @param addressOf checks a URL, and throws without the URL in the message
  * @throws UsageError
  */
@@ -262,8 +251,9 @@ function readServerUrl(
   flag: string,
   given: string,
   variable: string,
-  known: Parameters,
+  names: readonly string[],
   addressOf: (url: string) => string,
+  ofDriver?: RegExp,
 ): ServerUrl {
   const [scheme, parameters] = given.includes('//') ? [] : given.split('?', 2)
   const text = scheme === undefined ? given : process.env[variable]
@@ -280,11 +270,11 @@ function readServerUrl(
       ...new URLSearchParams(query),
     ])
     const own = new URLSearchParams(all)
-    for (const name of known.own) all.delete(name)
-    if ([...all.keys()].some(name => !known.driver?.test(name))) {
-      const names = known.own.join(', ') + (known.more ?? '')
+    for (const name of names) all.delete(name)
+    if ([...all.keys()].some(name => !ofDriver?.test(name))) {
+      const known = names.join(', ') + (ofDriver ? ' and parameters of pg such as sslmode' : '')
       // The parameter is not shown: it may be the rest of a password.
-      throw new Error(`expected only ${names} after the ?; write a ? in a password as %3F`)
+      throw new Error(`expected only ${known} after the ?; write a ? in a password as %3F`)
     }
     return { url: all.size > 0 ? `${base}?${all}` : `${base}`, address, own }
   } catch (error) {

@@ -28,7 +28,6 @@ export function watchHealth({ events, ping, pingLimits }: WatchedStore, notes: N
   let failures = 0
   let latest: { readonly error: unknown; readonly at: number } | undefined
   let checking: Promise<boolean> | undefined
-  let probing: Promise<void> | undefined
   /** Checks that took too long: unavailable from 2 on, until back at 0. */
   let slow = 0
   events.on('pet.created', () => {
@@ -55,10 +54,7 @@ export function watchHealth({ events, ping, pingLimits }: WatchedStore, notes: N
       })),
     /** True if this process counts requests on its own; without requests, a probe tells. */
     async isDegraded(): Promise<boolean> {
-      probing ??= probeLimits().finally(() => {
-        probing = undefined
-      })
-      await probing
+      await probeLimits()
       return degradation.isOn()
     },
     /** Total time of counting on its own. */

@@ -167,13 +167,8 @@ const NOTHING: ApiHandler = {
 
 const NOT_FOUND = 'Only GET /metrics is served here.\n'
 
-const HTTP_LABELS = [
-  'http_request_method',
-  'http_response_status_code',
-  'http_route',
-  'url_scheme',
-  'error_type',
-]
+const HTTP_LABELS =
+  'http_request_method http_response_status_code http_route url_scheme error_type'.split(' ')
 
 /** The methods that OpenTelemetry names. */
 const METHODS = 'GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' ')

@@ -35,10 +35,9 @@ export function isKeyTaken(error: unknown): boolean {
   return code === '23505' && constraint === 'pet_keys_used'
 }
 
-/** Replaces the error of an id that exists already: only changes by hand lead to it. */
-export function ifInconsistent(error: unknown): unknown {
-  const { constraint } = error as { constraint?: unknown }
-  return constraint === 'pets_pkey' ? inconsistent(error) : error
+/** Explains an id that exists already: only changes by hand lead to it. */
+export function failInsert(error: unknown): never {
+  throw (error as { constraint?: unknown }).constraint === 'pets_pkey' ? inconsistent(error) : error
 }
 
 export function inconsistent(cause?: unknown): PostgresError {

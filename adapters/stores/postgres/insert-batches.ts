@@ -4,8 +4,8 @@ import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce, IsGone } from '../../../src/ports.js'
 import { createBatches, type QueueLimits, stillWaited, type Waiting } from '../kit/batches.js'
 import { type KeyedInsert, onceEach } from '../kit/keyed-inserts.js'
-import { ifInconsistent, inconsistent, isKeyTaken } from './failures.js'
-import type { Database, LateValues, Statement } from './pool.js'
+import { failInsert, inconsistent, isKeyTaken } from './failures.js'
+import type { Database } from './pool.js'
 import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import type { Statements } from './statements.js'
 
@@ -20,12 +20,13 @@ export function createInserts(
   queue: QueueLimits,
 ) {
   const limits = { ...LIMITS, queue }
-  const inserts = createBatches(insertBatch, {
+  const once = onceEach(insertOnce)
+  const inserts = createBatches<PetRow, number>(batch => insertBatch(batch).catch(failInsert), {
     ...limits,
     name: 'postgres.insert',
     sizeOf: ({ name }) => name.length,
   })
-  const keyed = createBatches(onceEach(insertOnce), {
+  const keyed = createBatches<KeyedInsert, InsertedOnce>(batch => once(batch).catch(failInsert), {
     ...limits,
     name: 'postgres.insert-once',
     sizeOf: ({ pet }) => pet.name.length,
@@ -45,12 +46,6 @@ export function createInserts(
     },
   }
 
-  function query(statement: Statement, values: LateValues) {
-    return database.query(statement, values).catch(error => {
-      throw ifInconsistent(error)
-    })
-  }
-
   async function insertBatch(batch: readonly Waiting<PetRow, number>[]): Promise<void> {
     const number = ++lastBatch
     let fixed: readonly Waiting<PetRow, number>[] | undefined
@@ -60,9 +55,9 @@ export function createInserts(
       const rows = left().map(({ item }) => item)
       return rows.length === 0 ? undefined : [...columnsOf(rows), writer, number]
     }
-    let stored = await query(statements.insertBatch, values)
+    let stored = await database.query(statements.insertBatch, values)
     if (left().length === 0) return
-    if (stored.length === 0) stored = await query(statements.insertBatch, values)
+    if (stored.length === 0) stored = await database.query(statements.insertBatch, values)
     if (stored.length === 0) throw inconsistent()
     const first = Number(stored[0].first)
     for (const [at, { resolve }] of left().entries()) resolve(first + at)
@@ -85,7 +80,7 @@ export function createInserts(
     }
     for (let attempt = 1; ; attempt++) {
       try {
-        const rows = await query(statements.insertOnce, values)
+        const rows = await database.query(statements.insertOnce, values)
         if (rows.length < left().length) throw inconsistent()
         const answers: InsertedOnce[] = []
         for (const { n, fingerprint, replayed, ...row } of rows) {

@@ -19,7 +19,7 @@ import { serverAddress } from '../kit/server-address.js'
 import { explain, isRefused, PostgresError } from './failures.js'
 import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
 import { migrate } from './schema.js'
-import { type Abilities, createStatements, TIMELINE } from './statements.js'
+import { createStatements, TIMELINE } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
 
 export const POSTGRES_OPTIONS = {
@@ -195,12 +195,8 @@ async function configure(
   await client.query({ text, values: [String(timeoutMs), client.processID] })
 }
 
-interface Inspection extends Abilities {
-  readonly warnings: readonly string[]
-}
-
 /** @throws PostgresError when the database is unsuitable */
-function inspect(pool: PostgresPool, timeoutMs: number): Promise<Inspection> {
+function inspect(pool: PostgresPool, timeoutMs: number) {
   return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
       text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
@@ -217,18 +213,14 @@ function inspect(pool: PostgresPool, timeoutMs: number): Promise<Inspection> {
     }
     const timeline = await client
       .query({ text: `SELECT ${TIMELINE}`, query_timeout: timeoutMs })
-      .then(() => true, refusedOnly)
-    const warnings = [
-      ...(commits === 'off' ? [NOT_DURABLE] : []),
-      ...(timeline ? [] : [NOT_FENCED]),
-    ]
+      .then(
+        () => true,
+        error => !isRefused(error) && Promise.reject(error),
+      )
+    const problems = [commits === 'off' && NOT_DURABLE, !timeline && NOT_FENCED]
+    const warnings = problems.filter(problem => problem !== false)
     return { prepare: client.processID === pid, timeline, warnings }
   })
-}
-
-function refusedOnly(error: unknown): false {
-  if (isRefused(error)) return false
-  throw error
 }
 
 const NOT_DURABLE =

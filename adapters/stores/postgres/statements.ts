@@ -4,7 +4,7 @@ import type { Statement } from './pool.js'
 
 export type Statements = ReturnType<typeof createStatements>
 
-export interface Abilities {
+interface Abilities {
   /** False behind a pooler in transaction mode, where prepared statements get lost. */
   readonly prepare: boolean
   /** False for a user who may not ask, or a server without one, such as Aurora. */
