@@ -28,14 +28,13 @@ function install([controlPort, token, ahead], storePort) {
   const sockets = watchSockets(storePort, Number(controlPort), announce)
   moveClocks(date, jumped)
 
-  /** The store must hear of a connection before it reads from it. */
+  /** Holds the first requests back until the thread is announced, and its clock is that of the store. */
   function announce(socket) {
     control ??= join()
-    const send = () => tell({ port: socket.localPort })
-    if (!control.connecting) return send()
+    tell({ port: socket.localPort })
+    if (before !== undefined) return
     socket.cork()
-    control.once('connect', send)
-    for (const event of ['connect', 'close']) control.once(event, () => socket.uncork())
+    for (const event of ['data', 'close']) control.once(event, () => socket.uncork())
   }
 
   function join() {
