@@ -425,7 +425,8 @@ test('exec - --require-faults fails for a fault that never fired, in any world a
     borrowedCommand(`${GET} ${POST}
     await post('/faults', 'POST', '{"kind":"status","status":503,"nth":${nth}}')
     await get('/pets'); await post('/reset'); await get('/pets')`)
-  const unused = / {2}fault\.unused \(every key, first at .*\n {4}seen: .* status:503{"retryAfter":null,"nth":2}\n/
+  const unused =
+    / {2}fault\.unused \(every key, first at .*\n {4}seen: .* status:503{"retryAfter":null,"nth":2}\n/
   const likely = / {2}fault\.unused \(likely\) /
   const inWorld = borrowedCommand(`${GET} ${POST}
     const { controlUrl } = await (await post('/worlds')).json()
