@@ -1,4 +1,4 @@
-import { parseJson, toJson } from '../../src/index.js'
+import { toJson } from '../../src/index.js'
 import { isInt64 } from '../../src/lib/int64.js'
 import {
   type Answer,
@@ -38,6 +38,7 @@ import {
   refuses,
   rounded,
   status,
+  storesRefused,
   type Where,
   type Wrong,
 } from './faulty-server.js'
@@ -614,19 +615,6 @@ function asked(pattern: RegExp, edit: (found: RegExpExecArray) => string): Wrong
     const found = isGet(request) ? pattern.exec(request.path) : null
     return serve(found ? { ...request, path: edit(found) } : request)
   }
-}
-
-/** Stores an animal although its creation was refused. */
-function storesRefused(where: Where): Wrong {
-  return (serve, { store }) =>
-    async request => {
-      const given = await serve(request)
-      if (isCreate(request) && where(request, given)) {
-        const { name } = parseJson(request.text) as { name: string }
-        await store.createPet({ name, categoryId: 1 })
-      }
-      return given
-    }
 }
 
 function described(from: string, to: string): Wrong {

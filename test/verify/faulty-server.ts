@@ -66,6 +66,7 @@ export async function openFaulty({
       const { pathname, search } = new URL(request.url)
       const bytes = new Uint8Array(await request.arrayBuffer())
       const { status, headers, body } = await serve({
+        url: request.url,
         method: request.method,
         path: pathname,
         query: search.slice(1),
@@ -79,6 +80,8 @@ export async function openFaulty({
 }
 
 export type Asked = Omit<ApiRequest, 'body'> & {
+  /** As it was sent, with an empty query. */
+  readonly url: string
   readonly text: string
   /** Undefined once the text has been changed. */
   readonly bytes: Uint8Array | undefined
@@ -203,6 +206,19 @@ export function creations(edit: (pet: Json, text: string) => Json | string | und
     const text = typeof edited === 'string' ? edited : toJson(edited)
     return serve({ ...request, text, bytes: undefined })
   }
+}
+
+/** Stores an animal although its creation was refused. */
+export function storesRefused(where: Where): Wrong {
+  return (serve, { store }) =>
+    async request => {
+      const given = await serve(request)
+      if (isCreate(request) && where(request, given)) {
+        const { name } = parseJson(request.text) as { name: string }
+        await store.createPet({ name, categoryId: 1 })
+      }
+      return given
+    }
 }
 
 /** Lets some requests in although their credential is wrong. */
