@@ -1,4 +1,5 @@
 import type { Int64 } from '../../src/lib/int64.js'
+import type { PetStatus } from '../../src/pets/specification.js'
 import type { WaitReason } from '../client/hooks.js'
 import type { Credential } from './credentials.js'
 
@@ -44,6 +45,8 @@ export interface Names {
   name(label: string): string
   /** A category that exists, as far as known. */
   readonly categoryId: Int64
+  /** A status with few animals, so that one page shows them all. */
+  readonly status: PetStatus
   /** Origin of the server, such as `http://127.0.0.1:4280`. */
   readonly origin: string
   /** Path of the base address, such as `/v1`. */
@@ -86,6 +89,8 @@ export interface Call {
   readonly as?: Credential
   /** Returns a 429 instead of waiting and sending again. @default false */
   readonly keeps429?: boolean
+  /** Returns a read that does not show what was created just before. @default false */
+  readonly isImmediate?: boolean
   /** Sends even if the budget is exhausted, and returns a 429. @default false */
   readonly impatient?: boolean
 }

@@ -2,6 +2,7 @@ import { readLimits } from '../client/rate-limit-headers.js'
 import { createTime } from '../client/time.js'
 import { CheckSkipped } from './check-failure.js'
 import type { Call, Reply, Subject } from './check-types.js'
+import { createdAnimals } from './created-animals.js'
 import { type Credential, createRedaction, KEY } from './credentials.js'
 import { createDeadline } from './deadline.js'
 import { type Budget, createBudget } from './request-budget.js'
@@ -11,6 +12,7 @@ import type { ReadOptions } from './verify-options.js'
 
 export interface Session extends Subject {
   categoryId: Subject['categoryId']
+  status: Subject['status']
   readonly requestCount: number
   readonly budget: Budget
   /** Replaces keys by their labels. */
@@ -26,6 +28,7 @@ export function createSession(options: ReadOptions): Session {
   const budgets = new Map<Credential['budget'], Budget>()
   const run = time.now().toString(36)
   const seen: Reply[] = []
+  const created = createdAnimals(transport.basePath)
   let ahead = 0
   let description: Promise<Reply> | undefined
   const now = () => time.now() + ahead
@@ -36,6 +39,7 @@ export function createSession(options: ReadOptions): Session {
     readOnly,
     seen,
     categoryId: 1,
+    status: 'available',
     get requestCount() {
       return transport.requestCount
     },
@@ -59,8 +63,19 @@ export function createSession(options: ReadOptions): Session {
   }
 
   async function send(call: Call): Promise<Reply> {
-    const [reply] = await deliver([call], async () => [await transport.send(call)])
-    return reply as Reply
+    const deliverOne = async () => {
+      const [reply] = await deliver([call], async () => [await transport.send(call)])
+      return reply as Reply
+    }
+    let reply = await deliverOne()
+    if (call.isImmediate) return reply
+    for (const ms of LAGS) {
+      if (created.missingIn(reply).length === 0 || !deadline.allows(ms)) return reply
+      await deadline.wait(ms, 'retry')
+      reply = await deliverOne()
+    }
+    created.forget(created.missingIn(reply))
+    return reply
   }
 
   async function deliver(
@@ -84,6 +99,7 @@ export function createSession(options: ReadOptions): Session {
   function note(reply: Reply): Reply {
     const { sentAt } = readLimits(reply.headers)
     if (sentAt !== undefined) ahead = sentAt - time.now()
+    created.note(reply)
     seen.push({ ...reply, body: reply.status < 400 ? '' : reply.body.slice(0, LONGEST_ERROR) })
     return reply
   }
@@ -96,6 +112,8 @@ export function createSession(options: ReadOptions): Session {
   }
 }
 
+/** Waits in ms for reads that lag behind creates, as `list.newest` and `get.newest` report. */
+const LAGS = [100, 900, 4_000]
 /** Maximum characters of an Error body. */
 const LONGEST_ERROR = 65_536
 /** Maximum characters of all replies that `once` keeps. */

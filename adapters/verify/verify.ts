@@ -1,10 +1,11 @@
 import { OptionError } from '../../src/lib/check-options.js'
 import { nearestFirst } from '../../src/lib/did-you-mean.js'
 import { type Int64, isInt64 } from '../../src/lib/int64.js'
-import { SUNSET } from '../../src/pets/specification.js'
+import { PAGE_SIZE, PET_STATUSES, type PetStatus, SUNSET } from '../../src/pets/specification.js'
 import { notify } from '../warnings.js'
 import { CheckFailure, CheckSkipped } from './check-failure.js'
-import type { Check, Level, Need, Reply } from './check-types.js'
+import type { Call, Check, Level, Need, Reply } from './check-types.js'
+import { filtered, ONE, WHOLE_LIST } from './checks/calls.js'
 import { CHECKS } from './checks/index.js'
 import { SPARE_KEY } from './credentials.js'
 import { evidenceOf, excerpt, withoutUser } from './evidence.js'
@@ -203,7 +204,7 @@ export function selectChecks({
 /** Reports failures that no check can name, one line each. */
 async function probe(session: Session, options: ReadOptions): Promise<void> {
   const { baseUrl, exhaust } = options
-  const reply = await tryOut(session)
+  const reply = await tryOut(session, WHOLE_LIST)
   if (reply instanceof NoReply) throw new VerifyError(unreachable(options, reply))
   const { status, headers } = reply
   if (status >= 300 && status < 400) {
@@ -220,18 +221,19 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
     )
   }
   session.categoryId = knownCategory(reply)
+  session.status = await rareStatus(session, reply)
   if (exhaust) await probeSpare(session)
 }
 
-function tryOut({ send }: Session): Promise<Reply | NoReply> {
-  return send({ path: '/pets?limit=1' }).catch((error: unknown) => {
+function tryOut({ send }: Session, call: Call = ONE): Promise<Reply | NoReply> {
+  return send(call).catch((error: unknown) => {
     if (error instanceof NoReply) return error
     throw error
   })
 }
 
 async function probeSpare({ send }: Session): Promise<void> {
-  const { status } = await send({ path: '/pets?limit=1', as: SPARE_KEY, impatient: true })
+  const { status } = await send({ ...ONE, as: SPARE_KEY, impatient: true })
   if (status === 401 || status === 403) {
     throw new VerifyError(`The server rejects the spare key with ${status}; is it valid there?`)
   }
@@ -253,7 +255,7 @@ function unreachable(
   if (isClosed(code)) return `${baseUrl} closes the connection; is it http or https?`
   if (code === 'timeout') return `${baseUrl} does not answer within ${timeoutMs} ms`
   if (/^too-large|^UND_ERR_RES|_OVERFLOW|^Z_/.test(code)) {
-    return `${baseUrl} cannot be verified: GET /pets?limit=1 got ${reason}`
+    return `${baseUrl} cannot be verified: GET /pets?limit=100 got ${reason}`
   }
   return `Cannot reach ${baseUrl} (${excerpt(code, 100, text => text)}); is the server running?`
 }
@@ -262,6 +264,19 @@ function unreachable(
 function knownCategory(reply: Reply): Int64 {
   const [first] = listIn(reply) ?? []
   return isInt64(first?.categoryId) ? first.categoryId : 1
+}
+
+/** A status of which one page shows all animals, if the whole list is full. */
+async function rareStatus(session: Session, whole: Reply): Promise<PetStatus> {
+  if ((listIn(whole)?.length ?? 0) < PAGE_SIZE.maximum) return session.status
+  const counts: [number, PetStatus][] = []
+  for (const status of PET_STATUSES) {
+    const reply = await tryOut(session, filtered(status))
+    const found = reply instanceof NoReply ? undefined : listIn(reply)
+    counts.push([found?.length ?? PAGE_SIZE.maximum, status])
+  }
+  const [[, rarest] = [0, session.status]] = counts.toSorted(([one], [other]) => one - other)
+  return rarest
 }
 
 /** RFC 9110 §15.6: the server says that it failed, or does not respond. */

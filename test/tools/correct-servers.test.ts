@@ -11,6 +11,7 @@ import { createStore } from '../../src/index.js'
 import { startNginx, withoutNginx } from '../engines/engines.js'
 import { firstOutput } from '../support/first-output.js'
 import { ROOT } from '../support/paths.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 import { broken, KEY } from '../verify/correct-servers/failed-checks.js'
 
 const FOLDER = join(ROOT, 'test/verify/correct-servers')
@@ -50,6 +51,18 @@ test("verify - a server on Go's net/http breaks nothing", {
   assert.equal(build.status, 0, String(build.stderr))
   const port = await start(t, program, [KEY])
   assert.deepEqual(await broken({ baseUrl: `http://127.0.0.1:${port}/v1` }), UNANNOUNCED)
+})
+
+test("verify - a server on PHP's built-in server breaks nothing", {
+  skip: missing('php'),
+}, async t => {
+  const folder = temporaryFolder(t)
+  const script = 'exec php -S 127.0.0.1:0 "$0" 2>&1'
+  const env = { ...process.env, API_KEY: KEY, PETS: folder }
+  const child = spawn('sh', ['-c', script, join(FOLDER, 'server.php')], { env })
+  t.after(() => child.kill('SIGKILL'))
+  const [origin = ''] = /http:[^)]+/.exec(await firstOutput(child)) ?? []
+  assert.deepEqual(await broken({ baseUrl: `${origin}/v1` }), UNANNOUNCED)
 })
 
 for (const framework of ['express', 'fastify', 'hono']) {

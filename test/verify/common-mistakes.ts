@@ -43,7 +43,7 @@ const isFiltered: Where = hasStatus
 const isKnownId = ({ path }: Asked) => /^\/v1\/pets\/[1-9]\d{0,5}$/.test(path)
 
 /** Mistakes that implementers make: some check sees each of them. */
-export const COMMON_MISTAKES: Readonly<Record<string, Wrong | PlantedFault>> = {
+export const COMMON_MISTAKES = {
   'a cache shows a filtered list to strangers': cached(isFiltered),
   'a cache shows a page with a limit to strangers': cached(({ query }) => query === 'limit=10'),
   'a cache shows an animal to strangers': cached(isGet),
@@ -226,7 +226,7 @@ export const COMMON_MISTAKES: Readonly<Record<string, Wrong | PlantedFault>> = {
   'getPet shows another name for an animal without a status': gotten(pet =>
     String(pet['name']).includes('without status') ? { ...pet, name: 'Rex' } : pet,
   ),
-}
+} satisfies Readonly<Record<string, Wrong | PlantedFault>>
 
 /** Shows others what the key was allowed to see at the same address. */
 function cached(where: Where): Wrong {
@@ -283,7 +283,7 @@ function lags(where: (request: Asked) => boolean, ms: number): Wrong {
       if (isCreate(request) && given.status === 201) {
         since.set(String((parseJson(given.body) as Json)['id']), now() + ms)
       }
-      if (given.status !== 200 || !where(request)) return given
+      if (given.status !== 200 || given.body === '' || !where(request)) return given
       const value = parseJson(given.body) as Json | Json[]
       if (Array.isArray(value)) return { ...given, body: toJson(value.filter(pet => !isNew(pet))) }
       return isNew(value) ? failure(404, given) : given

@@ -49,6 +49,19 @@ for (const [name, choices] of Object.entries(PLAIN)) {
   })
 }
 
+test('verify - a server whose reads lag behind creates breaks no MUST', async t => {
+  let now = Date.parse('2030-01-01T00:00:00Z')
+  const clock = () => now
+  const server = plainServer({ apiKeys: [KEY], clock, limits: windows(100, 60_000), lagMs: 800 })
+  const sleep = async (ms: number) => {
+    now += ms
+  }
+  assert.deepEqual(await broken({ baseUrl: await serve(t, server), clock, sleep }), [
+    'SHOULD get.newest',
+    'SHOULD list.newest',
+  ])
+})
+
 test('verify - a server without limits and their headers gets one SHOULD', async t => {
   const baseUrl = await serve(t, plainServer({ apiKeys: [KEY], clock: Date.now }))
   assert.deepEqual(await broken({ baseUrl }), ['SHOULD ratelimit.present.200'])

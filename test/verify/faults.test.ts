@@ -8,6 +8,7 @@ import { createStore } from '../../src/index.js'
 import { blocksOf } from '../support/pages.js'
 import { assertPrinted } from '../support/printed.js'
 import { BYTE_FAULTS, openProxy } from './byte-faults.js'
+import { COMMON_MISTAKES } from './common-mistakes.js'
 import { PLANTED_FAULTS } from './faults.js'
 import {
   anywhere,
@@ -34,6 +35,13 @@ for (const [id, fault] of Object.entries(PLANTED_FAULTS)) {
       broken.filter(other => other !== id && !fault.also?.test(other)),
       [],
     )
+  })
+}
+
+for (const [mistake, fault] of Object.entries(COMMON_MISTAKES)) {
+  test(`verify - some check sees that ${mistake}`, async () => {
+    const broken = await brokenBy(typeof fault === 'function' ? { wrong: fault } : fault)
+    assert.notDeepEqual(broken, [])
   })
 }
 

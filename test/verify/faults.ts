@@ -1,5 +1,6 @@
 import { toJson } from '../../src/index.js'
 import { isInt64 } from '../../src/lib/int64.js'
+import { COMMON_MISTAKES } from './common-mistakes.js'
 import {
   type Answer,
   type Asked,
@@ -52,18 +53,21 @@ const LISTED = /^(create\.concurrent|get\.listed|list\.(created\.\w+|every-statu
 const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   'auth.missing.list': {
     wrong: admits(request => isList(request) && isAnonymous(request) && request.query === ''),
-    also: /^auth\.(forwarded|head|other-header)$/,
+    also: /^auth\.(again\.list|forwarded|head|other-header)$/,
   },
-  'auth.missing.get': { wrong: admits(isGet), also: /^auth\.unknown\.get$/ },
+  'auth.missing.get': { wrong: admits(isGet), also: /^auth\.(again|unknown)\.get$/ },
   'auth.missing.create': admits(
     request => isCreate(request) && isAnonymous(request) && request.text !== '{',
   ),
   'auth.unknown.list': {
     wrong: admits(request => isList(request) && !isAnonymous(request) && !isSpare(request)),
-    also: /^(auth\.(empty|exact|key-case|lookup|pattern|scheme|single)|robust\.long-key)$/,
+    also: /^(auth\.(again\.list|empty|exact|key-case|lookup|pattern|scheme|single)|robust\.long-key)$/,
   },
   'auth.unknown.create': admits(request => isCreate(request) && !isAnonymous(request)),
-  'auth.unknown.get': admits(request => isGet(request) && !isAnonymous(request)),
+  'auth.unknown.get': {
+    wrong: admits(request => isGet(request) && !isAnonymous(request)),
+    also: /^auth\.again\.get$/,
+  },
   'auth.before-body': admits(request => isCreate(request) && request.text === '{'),
   'auth.before-query': admits(request => request.query === 'limit=0'),
   'auth.exact': {
@@ -86,7 +90,13 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     request => isAnonymous(request) && request.path.endsWith('/PETS'),
     '[]',
   ),
-  'auth.head': admits(request => request.method === 'HEAD' && isAnonymous(request)),
+  'auth.head': {
+    wrong: admits(request => request.method === 'HEAD' && isAnonymous(request)),
+    also: /^auth\.again\.(get|list)$/,
+  },
+  'auth.again.list': COMMON_MISTAKES['a cache shows a filtered list to strangers'],
+  'auth.again.get': COMMON_MISTAKES['a cache shows an animal to strangers'],
+  'auth.before-id': COMMON_MISTAKES['the id is checked before the key'],
   'auth.scheme-case': serve => request =>
     serve(
       key(request).startsWith('Bearer')
@@ -107,11 +117,14 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   })),
   'auth.echo': bodies(status(401), (error, request) => ({ ...error, message: `${key(request)}?` })),
 
-  'create.answer': { wrong: created(pet => ({ ...pet, name: 'Rex' })), also: NAMES },
+  'create.answer': {
+    wrong: created(pet => ({ ...pet, name: 'Rex' })),
+    also: /^create\.(json-forms|name-.*)$/,
+  },
   'create.type': asText(all(isCreate, status(201))),
   'create.id': {
     wrong: created(({ id: _, ...pet }) => pet),
-    also: /^(create\.(concurrent|id-ignored|location|unique)|get\.int64|list\.)/,
+    also: /^(create\.(concurrent|id-ignored|location|unique)|get\.(int64|newest)|list\.)/,
   },
   'create.unique': {
     wrong: animals(anywhere, pet => ({ ...pet, id: Number(pet['id']) % 3 })),
@@ -142,9 +155,17 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   ...perName('create.status.', STATUSES, name =>
     created(pet => (pet['status'] === name ? { ...pet, status: undefined } : pet)),
   ),
-  'create.int64.beyond-double': created(pet =>
-    Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet,
-  ),
+  'create.int64.beyond-double': {
+    wrong: created(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
+    also: /^create\.int64\.negative-beyond-double$/,
+  },
+  'create.int64.negative': {
+    wrong: COMMON_MISTAKES['negative categories are unsigned'],
+    also: /^create\.int64\.negative-beyond-double$/,
+  },
+  'create.int64.negative-beyond-double': COMMON_MISTAKES['negative categories are rounded'],
+  'create.json-forms': COMMON_MISTAKES['white space between tokens is refused'],
+  'create.name-escaped': COMMON_MISTAKES['\\u escapes stay as they are'],
   'create.int64.maximum': created(pet =>
     Number(pet['categoryId']) > 2 ** 60 ? rounded(pet) : pet,
   ),
@@ -166,7 +187,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     wrong: created(named(name => name.replace(/[^\x00-\x7f]/g, '?'))),
     also: NAMES,
   },
-  'create.name-exact': created(named(name => name.trim())),
+  'create.name-exact': { wrong: created(named(name => name.trim())), also: NAMES },
   'create.name-plain': created(named(name => name.slice(0, 1).toUpperCase() + name.slice(1))),
   'create.name-normalized': created(named(name => name.normalize('NFC'))),
   'create.name-long': created(named(name => name.slice(0, 255))),
@@ -212,7 +233,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   'create.malformed': reads(',}', '}'),
   'create.json-numbers': reads(':01,', ':1,'),
   'create.json-strings': creations((_, text) =>
-    /\n"/.test(text) ? text.replace('\n"', '\\n"') : undefined,
+    /\w\n"/.test(text) ? text.replace('\n"', '\\n"') : undefined,
   ),
   'create.json-extensions': reads('/* verify */', ''),
 
@@ -231,7 +252,11 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     wrong: succeeds(200, all(isGet, status(404)), 'null'),
     also: /^get\.(exact-id|not-an-id|other-id|spelling)$/,
   },
-  'get.not-an-id': refuses(500, ({ path }) => path === '/v1/pets/verify'),
+  'get.not-an-id': {
+    wrong: refuses(500, ({ path }) => path === '/v1/pets/verify'),
+    also: /^auth\.before-id$/,
+  },
+  'get.newest': COMMON_MISTAKES['getPet finds an animal a second late'],
   'get.exact-id': {
     wrong: asked(/^\/v1\/pets\/[1-9]\d*(?=\D)/, ([path]) => path),
     also: /^get\.(not-an-id|spelling)$/,
@@ -278,8 +303,10 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
       query => !query.has('limit'),
       query => query.set('limit', '10'),
     ),
+    also: /^list\.status-default$/,
     animals: 10,
   },
+  'list.status-default': COMMON_MISTAKES['a filtered list has no default limit'],
   'list.limit-filled': lists(
     ({ query }) => query === 'limit=2',
     pets => pets.slice(0, 1),
@@ -302,18 +329,20 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   'list.limit-type': refuses(500, ({ query }) => query === 'limit=many'),
   'list.encoded': serve => request =>
     serve(request.query === 'limit=%31' ? { ...request, query: '' } : request),
-  ...perName('list.status.', STATUSES, name =>
-    queries(
+  ...perName('list.status.', STATUSES, name => ({
+    wrong: queries(
       query => query.get('status') === name && query.get('limit') === '100',
       query => query.delete('status'),
     ),
-  ),
-  ...perName('list.created.', STATUSES, name =>
-    lists(
+    also: /^list\.limit-filled$/,
+  })),
+  ...perName('list.created.', STATUSES, name => ({
+    wrong: lists(
       request => queryOf(request).get('status') === name,
       () => [],
     ),
-  ),
+    also: /^list\.newest$/,
+  })),
   'list.status-limit': lists(
     ({ query }) => query === 'status=sold&limit=1',
     () => [],
@@ -325,10 +354,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     ),
     also: /^list\.limit-(default|filled)$/,
   },
-  'list.newest': {
-    wrong: lists(isWhole, pets => pets.slice(0, -1)),
-    also: /^create\.concurrent$/,
-  },
+  'list.newest': COMMON_MISTAKES['lists show an animal a second late'],
   'list.fields': {
     wrong: listed(named(name => name.toUpperCase())),
     also: /^(create\.(id-ignored|name-.*)|get\.listed)$/,
@@ -471,7 +497,10 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     }),
   ),
   'limits.body': bodies(status(429), ({ code }) => ({ code, error: 'Too Many Requests' })),
-  'limits.headers': headers(status(429), () => ({ [RESET]: undefined })),
+  'limits.headers': {
+    wrong: headers(status(429), () => ({ [RESET]: undefined })),
+    also: /^ratelimit\.every$/,
+  },
   'limits.retry-after': {
     wrong: headers(status(429), () => ({ 'Retry-After': undefined })),
     also: /^limits\.ban-ends$/,
@@ -515,7 +544,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
     }).map(([name, where]) => [
       `robust.${name}`,
-      { wrong: refuses(500, where), also: /^(auth\.path|ratelimit\.every)$/ },
+      { wrong: refuses(500, where), also: /^(auth\.(before-body|path)|ratelimit\.every)$/ },
     ]),
   ),
   'robust.bad-encoding': {

@@ -214,8 +214,9 @@ export function storesRefused(where: Where): Wrong {
     async request => {
       const given = await serve(request)
       if (isCreate(request) && where(request, given)) {
-        const { name } = parseJson(request.text) as { name: string }
-        await store.createPet({ name, categoryId: 1 })
+        const { name, status } = parseJson(request.text) as { name: string; status: 'sold' }
+        const known = status.startsWith('lost') ? {} : { status }
+        await store.createPet({ name, categoryId: 1, ...known })
       }
       return given
     }

@@ -1,9 +1,10 @@
 import { CheckSkipped } from '../check-failure.js'
-import type { Call, Reply } from '../check-types.js'
+import type { Call, Reply, Subject } from '../check-types.js'
 import { altered, type Credential, foreign, NO_KEY, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
 import { checksOf, each, type Table } from './define-checks.js'
+import { anyId } from './samples.js'
 
 const OPERATIONS: Readonly<Record<string, { title: string; call: Call }>> = {
   list: { title: 'listPets', call: LIST },
@@ -38,9 +39,10 @@ const INSIDE = {
 }
 
 const WRONG: Table = {
-  exact: wrong('a key with one more character, or one less, is invalid', [
+  exact: wrong('a key with one more character, one less, or another one is invalid', [
     altered('with the key and one more character', key => `Bearer ${key}x`),
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
+    altered('with the key and another last character', key => `Bearer ${key.slice(0, -1)}~`),
     altered('with a character before the key', key => `Bearer x${key}`),
   ]),
   // A malformed request may also get 400 (RFC 6750 §3.1).
@@ -95,14 +97,37 @@ export const authenticationChecks = checksOf(
       judge: is401,
     })),
     'before-body': {
-      title: 'the key is checked before the body: malformed JSON without a key is 401',
-      calls: [{ ...post('{'), as: NO_KEY }],
+      title: 'the key is checked before the body and its type: malformed JSON without a key is 401',
+      calls: [
+        { ...post('{'), as: NO_KEY },
+        { ...post('{', { 'content-type': 'text/plain' }), as: NO_KEY },
+      ],
       judge: is401,
     },
     'before-query': {
       title: 'the key is checked before the query: an invalid limit without a key is 401',
       calls: [{ path: '/pets?limit=0', as: NO_KEY }],
       judge: is401,
+    },
+    'before-id': {
+      title: 'the key is checked before the id: an invalid one without a key is 401',
+      calls: [without('/pets/verify')],
+      // A framework may know no such path.
+      judge: reply => expect.status(reply, 401, 404),
+    },
+    'again.list': {
+      title: 'a list that the key was just shown needs the key all the same',
+      maxRequests: 20,
+      async run(subject) {
+        const queries = ['status=sold', 'limit=10', '', 'limit=%31', 'limit=10&status=available']
+        for (const query of queries) await expectClosed(subject, `/pets?${query}`)
+      },
+    },
+    'again.get': {
+      title: 'an animal that the key was just shown needs the key all the same',
+      needs: ['getPet'],
+      maxRequests: 5,
+      run: async subject => expectClosed(subject, `/pets/${await anyId(subject)}`),
     },
     ...WRONG,
     'key-case': wrong('the key in a different letter case is invalid', [
@@ -174,6 +199,13 @@ export const authenticationChecks = checksOf(
 
 function without(path: string): Call {
   return { path, as: NO_KEY }
+}
+
+/** A cache in front of the key, or a rule for some addresses, may let strangers in. */
+async function expectClosed({ send }: Subject, path: string): Promise<void> {
+  if ((await send({ path })).status !== 200) return
+  for (const as of [NO_KEY, UNKNOWN_KEY]) is401(await send({ path, as }))
+  expect.status(await send({ path, method: 'HEAD', as: NO_KEY }), 401, 404, 405, 501)
 }
 
 function is401(reply: Reply): void {

@@ -8,7 +8,9 @@ import type { Call, Names, Reply, Subject } from '../check-types.js'
 export const ABSENT_ID = '9223372036854775807'
 
 export const LIST: Call = { path: '/pets' }
+export const ONE: Call = { path: '/pets?limit=1' }
 export const WHOLE_LIST: Call = { path: '/pets?limit=100' }
+export const filtered = (status: PetStatus): Call => ({ path: `/pets?limit=100&status=${status}` })
 export const ABSENT: Call = { path: `/pets/${ABSENT_ID}` }
 /** Creates nothing on a server that checks bodies. */
 export const INVALID: Call = { method: 'POST', path: '/pets', body: '{}' }
@@ -19,8 +21,8 @@ export function post(body: unknown, headers: Readonly<Record<string, string>> = 
 }
 
 /** A complete, valid animal with a recognizable name, so that a check fails for one reason only. */
-export function animal({ name, categoryId }: Names, label: string) {
-  return { name: name(label), categoryId, status: 'available' } as const
+export function animal({ name, categoryId, status }: Names, label: string) {
+  return { name: name(label), categoryId, status }
 }
 
 /** `POST /pets` with a category as JSON text. */
@@ -30,7 +32,7 @@ export function postCategory(names: Names, category: string, label: string): Cal
 }
 
 /** Creates the animal with this status that the checks of a run share. */
-export function postSample(names: Names, status: PetStatus): Call {
+export function postSample(names: Names, status = names.status): Call {
   return post({ ...animal(names, status), status })
 }
 

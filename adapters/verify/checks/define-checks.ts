@@ -46,7 +46,10 @@ interface Group {
   readonly isFresh?: boolean
 }
 
-const EXAMPLE: Names = { name: label => label, categoryId: 1, origin: '', basePath: '/v1' }
+const EXAMPLE: Names = {
+  ...{ name: label => label, categoryId: 1, status: 'available' },
+  ...{ origin: '', basePath: '/v1' },
+}
 
 export function checksOf(group: Group, table: Table): readonly Check[] {
   return Object.entries(table).map(([name, entry]) => {

@@ -1,12 +1,10 @@
 import { CheckFailure } from '../check-failure.js'
-import type { Call, Reply } from '../check-types.js'
+import type { Reply } from '../check-types.js'
 import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { NoReply } from '../no-reply.js'
-import { animal, post } from './calls.js'
+import { animal, ONE, post } from './calls.js'
 import { checksOf, type Table } from './define-checks.js'
-
-const ONE: Call = { path: '/pets?limit=1' }
 
 /** Parts of HTTP/1.1 that a handler can break; the rest is up to its HTTP library. */
 const TABLE: Table = {

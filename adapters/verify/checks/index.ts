@@ -14,8 +14,8 @@ import { rateLimitHeaderChecks } from './rate-limit-headers.js'
 import { robustnessChecks } from './robustness.js'
 
 /**
- * All checks in the order of a run: lists before and after animals are created, requirements of
- * every response after most have come, and last those that may break a server for good.
+ * All checks in the order of a run: lists before and after animals are created, then those that may
+ * break a server for good, and requirements of every response once all have come.
  */
 export const CHECKS: readonly Check[] = [
   ...emptyListChecks,
@@ -28,8 +28,8 @@ export const CHECKS: readonly Check[] = [
   ...deprecationChecks,
   ...descriptionChecks,
   ...idempotencyChecks,
-  ...everyChecks,
   ...httpChecks,
   ...limitChecks,
   ...robustnessChecks,
+  ...everyChecks,
 ]

@@ -1,7 +1,9 @@
 import { type Int64, isInt64 } from '../../../src/lib/int64.js'
-import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
+import { toJson } from '../../../src/lib/json.js'
+import { PAGE_SIZE, PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js'
 import { CheckSkipped } from '../check-failure.js'
-import type { Reply, Subject } from '../check-types.js'
+import type { Call, Reply, Subject } from '../check-types.js'
+import * as expect from '../expect.js'
 import {
   type Animal,
   animalsOf,
@@ -11,7 +13,7 @@ import {
   listIn,
   memberOf,
 } from '../read-reply.js'
-import { animal, post, postCategory, postSample, WHOLE_LIST } from './calls.js'
+import { animal, filtered, post, postCategory, postSample, WHOLE_LIST } from './calls.js'
 
 /** An animal of this run, with the reply that created it. */
 export interface Sample {
@@ -22,7 +24,7 @@ export interface Sample {
 }
 
 /** @throws CheckSkipped if it was not created */
-export async function sample(subject: Subject, status: PetStatus): Promise<Sample> {
+export async function sample(subject: Subject, status = subject.status): Promise<Sample> {
   if (subject.readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
   const created = await subject.once(postSample(subject, status))
   const pet = jsonIn(created)
@@ -32,52 +34,96 @@ export async function sample(subject: Subject, status: PetStatus): Promise<Sampl
   return { created, id: pet['id'] as Int64, name: subject.name(status), status }
 }
 
+/** @throws CheckSkipped if it is refused */
+export async function create(subject: Subject, label: string): Promise<Reply> {
+  const reply = await subject.send(post(animal(subject, label)))
+  if (reply.status === 201) return reply
+  throw new CheckSkipped('no animal could be created')
+}
+
 /** Creates animals until the run has this many. @throws CheckSkipped */
 export async function fill(subject: Subject, count: number): Promise<void> {
-  const { readOnly, categoryId, name, send, seen } = subject
-  const created = seen.filter(({ status }) => status === 201).length
-  for (let number = created; number < count && !readOnly; number++) {
-    const { status } = await send(post({ name: name('one of many'), categoryId }))
-    if (status !== 201) throw new CheckSkipped('too few animals could be created')
+  const created = subject.seen.filter(({ status }) => status === 201).length
+  for (let number = created; number < count && !subject.readOnly; number++) {
+    await create(subject, 'one of many')
   }
 }
 
-/** The animals of the first page, if there are no others. @throws CheckSkipped */
-export async function allAnimals(subject: Subject): Promise<WholeList> {
-  const list = await wholeList(subject)
-  if (list.animals.length < 100) return list
-  throw new CheckSkipped('the store has more animals than one page shows')
-}
-
-interface WholeList {
+export interface Page {
   readonly reply: Reply
   readonly animals: readonly Animal[]
 }
 
+/**
+ * Pages that together show all animals of these statuses: the whole list, or else one per status.
+ * @throws CheckSkipped if one is full
+ */
+export async function allPages(
+  subject: Subject,
+  statuses: readonly PetStatus[],
+): Promise<readonly Page[]> {
+  const whole = await wholeList(subject)
+  if (!isFull(whole)) return [whole]
+  const pages = []
+  for (const status of statuses) pages.push(await onlyPage(subject, filtered(status)))
+  return pages
+}
+
+function isFull({ animals }: Page): boolean {
+  return animals.length >= PAGE_SIZE.maximum
+}
+
+/** @throws CheckSkipped if there are more animals than this page shows */
+export async function onlyPage(subject: Subject, call: Call): Promise<Page> {
+  const page = await pageOf(subject, call)
+  if (!isFull(page)) return page
+  throw new CheckSkipped('the store has more animals than one page shows')
+}
+
 /** The first page, for checks of something else. @throws CheckSkipped if it cannot be read */
-export async function wholeList({ send }: Subject): Promise<WholeList> {
-  const reply = await send(WHOLE_LIST)
+export function wholeList(subject: Subject): Promise<Page> {
+  return pageOf(subject, WHOLE_LIST)
+}
+
+export async function pageOf({ send }: Subject, call: Call): Promise<Page> {
+  const reply = await send(call)
   const animals = listIn(reply)
   if (animals) return { reply, animals }
   throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
 }
 
+/** @throws CheckFailure, or CheckSkipped if no page shows all */
+export async function expectUnstored(
+  subject: Subject,
+  name: string,
+  statuses: readonly PetStatus[] = PET_STATUSES,
+): Promise<void> {
+  for (const { reply, animals } of await allPages(subject, statuses)) {
+    const isStored = animals.some(pet => pet.name === name)
+    expect.that(reply, !isStored, `no animal called ${name}, whose creation was refused`, name)
+  }
+}
+
 /** Id of an animal of this run, or of any in a store that must not change. */
 export async function anyId(subject: Subject): Promise<Int64> {
   const { readOnly, once } = subject
-  const { id } = readOnly
-    ? (animalsOf(await once(WHOLE_LIST))[0] ?? {})
-    : await sample(subject, 'available')
+  const { id } = readOnly ? (animalsOf(await once(WHOLE_LIST))[0] ?? {}) : await sample(subject)
   if (isInt64(id)) return id
   throw new CheckSkipped(readOnly ? 'the store has no animals' : 'the created animal has no `id`')
 }
 
-export const FIELDS = ['name', 'categoryId', 'status'] as const
+const FIELDS = ['name', 'categoryId', 'status'] as const
+export type Fields = Pick<Animal, (typeof FIELDS)[number]>
+
+/** @throws CheckFailure */
+export function expectFields(reply: Reply, pet: Partial<Fields>, sent: Fields): void {
+  const wrong = FIELDS.find(field => pet[field] !== sent[field])
+  const expected = wrong && `\`${wrong}\` ${sent[wrong]}, as it was created or listed`
+  expect.noIssue(reply, expected, toJson(pet))
+}
 
 /** An animal per status and one without, with the fields that they must keep. */
-export async function variety(
-  subject: Subject,
-): Promise<readonly { id: Int64; sent: Pick<Animal, (typeof FIELDS)[number]> }[]> {
+export async function variety(subject: Subject): Promise<readonly { id: Int64; sent: Fields }[]> {
   const { categoryId } = subject
   const made = []
   for (const status of PET_STATUSES) {
@@ -97,7 +143,7 @@ export async function variety(
 /** Ids of animals whose category a careless server rounds. @throws CheckSkipped */
 export async function extremes(subject: Subject): Promise<readonly (readonly [string, unknown])[]> {
   const found = []
-  for (const digits of ['9007199254740993', '0']) {
+  for (const digits of ['9007199254740993', '-9007199254740993', '0']) {
     const reply = await subject.once(postCategory(subject, digits, 'int64'))
     if (reply.status === 201) found.push([digits, memberOf(reply, 'id')] as const)
   }

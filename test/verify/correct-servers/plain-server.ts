@@ -20,6 +20,8 @@ export interface Choices {
   readonly categories?: readonly number[]
   /** Refuses what could be ignored: other members, long names, limits and statuses out of range. */
   readonly strict?: boolean
+  /** How long reads do not show a new animal, in ms. @default 0 */
+  readonly lagMs?: number
   /** Spaces of the JSON. @default none */
   readonly indent?: number
 }
@@ -46,7 +48,9 @@ const LARGEST_BODY = 300_000
 
 /** The API once more, written from the specification and not from our own code. */
 export function plainServer(choices: Choices): RequestListener {
-  const pets: Pet[] = []
+  const stored: { readonly pet: Pet; readonly shownAt: number }[] = []
+  const shown = () =>
+    stored.filter(({ shownAt }) => shownAt <= choices.clock()).map(({ pet }) => pet)
   let nextId = choices.firstId ?? 1n
 
   return async (request, response) => {
@@ -80,7 +84,7 @@ export function plainServer(choices: Choices): RequestListener {
     if (path === '/v1/pets' && request.method === 'POST') return create(request)
     const id = /^\/v1\/pets\/(-?\d{1,19})$/.exec(path)?.[1]
     if (id !== undefined) response.setHeader('Sunset', 'Thu, 05 Dec 2030 23:59:59 GMT')
-    const pet = isRead ? pets.find(one => String(one.id) === id) : undefined
+    const pet = isRead ? shown().find(one => String(one.id) === id) : undefined
     request.resume()
     return pet ? [200, pet] : refusal(404, 'Nothing is here.')
   }
@@ -94,7 +98,7 @@ export function plainServer(choices: Choices): RequestListener {
       const isFit = limit >= 1 && limit <= 100 && (status === null || STATUSES.includes(status))
       if (!isKnown || !isFit) return refusal(400, 'The query makes no sense.')
     }
-    const found = pets.filter(pet => status === null || pet.status === status)
+    const found = shown().filter(pet => status === null || pet.status === status)
     if (choices.newestFirst) found.reverse()
     return [200, found.slice(0, Math.max(1, Math.min(limit || 20, 100)))]
   }
@@ -114,7 +118,8 @@ export function plainServer(choices: Choices): RequestListener {
     if (!isFit || (choices.strict && isTooMuch)) return refusal(400, 'This is no animal.')
     const pet = { status: status as string | undefined, categoryId, name, id: nextId++ }
     const shortest = BigInt.asIntN(53, pet.id) === pet.id ? Number(pet.id) : pet.id
-    pets.push({ ...pet, id: shortest })
+    const shownAt = choices.clock() + (choices.lagMs ?? 0)
+    stored.push({ pet: { ...pet, id: shortest }, shownAt })
     return [201, { ...pet, id: shortest }]
   }
 
