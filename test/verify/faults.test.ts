@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { CHECKS, type CheckResult, verify } from '../../adapters/verify/index.js'
+import {
+  CHECKS,
+  type CheckResult,
+  type VerifyOptions,
+  verify,
+} from '../../adapters/verify/index.js'
 import { resultText } from '../../adapters/verify/report-text.js'
 import { createStore } from '../../src/index.js'
 import { blocksOf } from '../support/pages.js'
@@ -40,8 +45,9 @@ for (const [id, fault] of Object.entries(PLANTED_FAULTS)) {
 
 for (const [mistake, fault] of Object.entries(COMMON_MISTAKES)) {
   test(`verify - some check sees that ${mistake}`, async () => {
-    const broken = await brokenBy(typeof fault === 'function' ? { wrong: fault } : fault)
-    assert.notDeepEqual(broken, [])
+    const given = typeof fault === 'function' ? { wrong: fault } : fault
+    const skip = ['create.name-long', 'robust.large-body', 'robust.long-number', 'robust.nesting']
+    assert.notDeepEqual(failed(await resultsOf(given, { skip })), [])
   })
 }
 
@@ -97,12 +103,12 @@ async function brokenBy(fault: Partial<PlantedFault>): Promise<readonly string[]
 
 async function resultsOf(
   fault: Partial<PlantedFault>,
-  { exhaust = true } = {},
+  options: Partial<VerifyOptions> = {},
 ): Promise<readonly CheckResult[]> {
   const server = await openFaulty(fault)
   const keys = { apiKey: MAIN_KEY, spareApiKey: SPARE_KEY }
-  const options = { ...server, ...keys, exhaust, idempotency: true, maxWait: DAY }
-  return (await verify(options)).results
+  const all = { exhaust: true, idempotency: true, maxWait: DAY }
+  return (await verify({ ...server, ...keys, ...all, ...options })).results
 }
 
 function failed(results: readonly CheckResult[]): readonly string[] {

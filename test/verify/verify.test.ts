@@ -90,7 +90,7 @@ test('verify - --json and --junit hold the same report', async t => {
       'robust.head SHOULD failed',
     ],
   )
-  assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 7])
+  assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 8])
   const xml = await readFile(junit, 'utf8')
   assert.equal(xml, [...reportJUnit(report)].join(''))
   assertJUnit(xml)
