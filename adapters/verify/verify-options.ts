@@ -16,19 +16,12 @@ import { durationFrom, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
 import type { Wait } from '../client/hooks.js'
 import type { Sleep } from '../client/index.js'
+import { isServiceUrl } from '../verdict/judge/judge-options.js'
 import type { Level } from './check-types.js'
 
 export const isKey: Rule = {
   expected: 'printable ASCII without spaces',
   accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
-  secret: true,
-}
-
-// Secret, because it may hold a password.
-const isAddress: Rule = {
-  expected:
-    'an address that begins with http:// or https://, without user name, query and fragment',
-  accepts: value => typeof value === 'string' && /^https?:[^?#@]*$/i.test(value) && isUrl(value),
   secret: true,
 }
 
@@ -39,7 +32,7 @@ const isIds = rule(
 
 export const VERIFY_OPTIONS = {
   /** Base address with its version segment, such as `https://staging.example.org/v1`. */
-  baseUrl: typed<string>(isAddress),
+  baseUrl: typed<string>(isServiceUrl),
   /** The API key. */
   apiKey: typed<string>(isKey),
   /** Exhausts the spare key: 429, `Retry-After`, temporary ban. @default false */
@@ -59,7 +52,7 @@ export const VERIFY_OPTIONS = {
   /** Address of the server's description, as JSON. @default none */
   openApiUrl: optional(
     typed<string>({
-      ...isAddress,
+      ...isServiceUrl,
       accepts: value => typeof value === 'string' && isUrl(value),
     }),
   ),

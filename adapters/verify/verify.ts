@@ -212,13 +212,21 @@ async function probe(session: Session, options: ReadOptions): Promise<void> {
     const target = excerpt(location, 200, session.redact)
     throw new VerifyError(`${baseUrl} redirects to ${target}; verify that address`)
   }
+  if (/^basic/i.test(headers.get('www-authenticate') ?? '')) {
+    throw new VerifyError(
+      `${baseUrl} asks for Basic authentication, as a proxy in front does; verify the API behind it`,
+    )
+  }
   if (status === 401 || status === 403) {
     throw new VerifyError(`${baseUrl} rejects the API key with ${status}; is it valid there?`)
   }
   if (status === 404) {
-    throw new VerifyError(
-      `${baseUrl} has no /pets (404); the base URL ends with the version segment, such as /v1`,
-    )
+    const below = await tryOut(session, { path: `/v1${ONE.path}` })
+    const isBelow = !(below instanceof NoReply) && below.status === 200
+    const advice = isBelow
+      ? ', but /v1/pets: add /v1 to the base URL'
+      : '; the base URL ends with the version segment, such as /v1'
+    throw new VerifyError(`${baseUrl} has no /pets (404)${advice}`)
   }
   session.categoryId = knownCategory(reply)
   session.status = await rareStatus(session, reply)

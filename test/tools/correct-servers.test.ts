@@ -19,17 +19,17 @@ const FOLDER = join(ROOT, 'test/verify/correct-servers')
 /** None of them announces that an operation is deprecated. */
 const UNANNOUNCED = ['SHOULD deprecation.announced']
 
-test('verify - our own server behind nginx breaks nothing', {
+test('verify - our own server behind nginx, below a prefix, breaks nothing', {
   skip: withoutNginx,
 }, async t => {
   const apiKeys = { [KEY]: { id: 'main', plan: 'business' } } as const
   const server = await listen(createStore({ storage: memoryStorage(), apiKeys }), { port: 0 })
   t.after(() => server.close())
-  const pass = `proxy_pass http://127.0.0.1:${server.port}; proxy_set_header Host $http_host`
+  const pass = `proxy_pass http://127.0.0.1:${server.port}/; proxy_set_header Host $http_host`
   await using nginx = await startNginx(
-    `server { listen 80; location / { ${pass}; proxy_http_version 1.1; } }`,
+    `server { listen 80; location /shop/ { ${pass}; proxy_http_version 1.1; } }`,
   )
-  assert.deepEqual(await broken({ baseUrl: `${nginx.url}/v1` }), [])
+  assert.deepEqual(await broken({ baseUrl: `${nginx.url}/shop/v1` }), [])
 })
 
 test("verify - a server on Python's http.server breaks nothing", {

@@ -359,6 +359,9 @@ test('verify - a server that cannot be verified is one clear line', async t => {
   const bytes = (text: string) =>
     createSocketServer(socket => socket.on('error', () => {}).once('data', () => socket.end(text)))
   const x = 'x'.repeat(174)
+  const belowV1 = createServer((request, response) =>
+    response.writeHead(request.url?.startsWith('/v1/v1/') ? 200 : 404).end('[]'),
+  )
   for (const [server, message] of [
     [undefined, /^Cannot reach http:\/\/127\.0\.0\.1:1\/v1 \(.+\); is the server running\?$/],
     [bytes('SSH-2.0-OpenSSH_9.2\r\n'), /does not answer with HTTP \(HPE_\w+\)$/],
@@ -367,6 +370,11 @@ test('verify - a server that cannot be verified is one clear line', async t => {
     [http(301, { location: `https://a.example/${x}?k=s3cret` }), /\/x+\?k=<key>; verify that/],
     [http(301, { location: 'https://user:pa55@a.example/v1' }), / to https:\/\/…@a\.example\/v1; /],
     [http(401), /rejects the API key with 401; is it valid there\?$/],
+    [
+      http(401, { 'www-authenticate': 'Basic realm="x"' }),
+      / asks for Basic authentication, as a proxy/,
+    ],
+    [belowV1, /has no \/pets \(404\), but \/v1\/pets: add \/v1 to the base URL$/],
     [http(404), /has no \/pets \(404\); the base URL ends with the version segment, such as \/v1$/],
     [createServer(() => {}), /does not answer within 1000 ms$/],
   ] as const) {

@@ -46,7 +46,10 @@ export async function execThrough(
     })
     .finally(proxy.close)
   const report = observer.report()
-  const none = report.requestCount === 0 ? nothingArrived(words.join(' ')) : undecidedText(report)
+  const none =
+    report.requestCount === 0
+      ? nothingArrived(words.join(' '))
+      : undecidedText(report, observer.undecided())
   const untested = report.decided === 0 ? none : undefined
   const failures = proxy.failures()
   printError(judgeText(report, untested, { service: judged.origin, ...failures }))

@@ -17,7 +17,7 @@ import { RULES, type RuleId } from '../rules/index.js'
 /** Secret, because it may hold a password. */
 export const isServiceUrl: Rule = {
   expected:
-    'an address that begins with http:// or https://, without user name, query and fragment',
+    'an address with http:// or https://, such as http://127.0.0.1:4280/v1, without user name, query and fragment',
   accepts: value =>
     typeof value === 'string' && /^https?:\/\/[^?#@]+$/i.test(value) && URL.canParse(value),
   secret: true,

@@ -59,6 +59,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   })
   let unanswered = 0
   let decided = 0
+  let undecided: string | undefined
 
   return {
     begin(request: ReadRequest) {
@@ -80,6 +81,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
           Object.assign(response, { status, headers })
           isDecided = isCall && isDecision(status, headers, operation)
           if (isDecided) decided++
+          else undecided = causeOf(status, headers)
           exchange.end(response)
         },
         /** The body of an error response (from 400), or undefined when it is too long to judge. */
@@ -101,6 +103,8 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       }
     },
     report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
+    /** What the service last answered instead of a decision, as a sentence with the usual cause. */
+    undecided: () => undecided,
   }
 
   function judge(): void {
@@ -116,6 +120,14 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       })
     }
   }
+}
+
+function causeOf(status: number, headers: Headers): string {
+  if (/^basic/i.test(headers['www-authenticate'] ?? '')) {
+    return `It answered ${status} and asks for Basic authentication, as a proxy in front does.`
+  }
+  if (status === 404) return 'It answered 404: should the base URL end with /v1?'
+  return `It answered ${status}: is the base URL that of the API?`
 }
 
 function isDecision(status: number, headers: Headers, operation?: Operation): boolean {

@@ -17,10 +17,14 @@ export function judgeText(
   return resultText(report, untested, aside)
 }
 
-export function undecidedText({ requestCount }: JudgeReport): string {
+/** @param cause why the service decided on nothing */
+export function undecidedText(
+  { requestCount }: JudgeReport,
+  cause = 'Is the base URL that of the API, and is the service up?',
+): string {
   if (requestCount === 0)
     return 'Verdict: no request was for the base URL of the service, so nothing was checked.'
-  return 'Verdict: the service decided on no request, so nothing was checked. Is the base URL that of the API, and is the service up?'
+  return `Verdict: the service decided on no request, so nothing was checked. ${cause}`
 }
 
 function unansweredLine({ unanswered, requestCount }: JudgeReport): string {

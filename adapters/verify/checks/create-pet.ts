@@ -209,13 +209,13 @@ const ACCEPTED: Table = {
     maxRequests: 2,
     needs: ['create', 'getPet'],
     async run(subject) {
-      const { send, basePath } = subject
       const { created, id } = await sample(subject)
       const location = created.headers.get('location')
       if (location === null) return
-      const { pathname } = new URL(location, `http://any${basePath}/pets`)
-      expect.that(created, pathname.startsWith(`${basePath}/`), `a Location below ${basePath}`)
-      const reply = await send({ path: pathname.slice(basePath.length) })
+      // A proxy may serve the API below another prefix.
+      const [path] = /\/pets\/[^/]+$/.exec(location) ?? []
+      expect.that(created, path !== undefined, `a Location that ends with /pets/${id}`)
+      const reply = await subject.send({ path })
       expect.status(reply, 200)
       expect.that(reply, memberOf(reply, 'id') === id, `the animal ${id}`)
     },

@@ -85,7 +85,7 @@ test('exec --through --strict - fails when the server decided on nothing', async
       `${GET} await fetch(url.replace('/v1', '') + '/healthz')`,
       /the service decided on no request/,
     ],
-    [`${url}/nowhere`, lists, /^Verdict: the service decided on no request/],
+    [`${url}/nowhere`, lists, /decided on no request, .* 404: should the base URL end with \/v1\?/],
   ] as const) {
     const strict = await through(baseUrl, ['--strict', '--api-key', KEY], script)
     assert.match(strict.stderr, expected)
