@@ -3,31 +3,22 @@ import type { Level, Reply } from './check-types.js'
 /** A broken requirement: the request, the reply, and the expectation. */
 export class CheckFailure extends Error {
   override readonly name = 'CheckFailure'
-  readonly sent: string
-  readonly came: Reply | string
-  readonly expected: string
+  declare readonly sent: string
+  declare readonly came: Reply | string
+  declare readonly expected: string
   /** Part of the reply that breaks the requirement. */
-  readonly guilty: string | undefined
+  declare readonly guilty: string | undefined
   /** Overrides the level of the check. */
-  readonly level: Level | undefined
+  declare readonly level: Level | undefined
 
-  constructor(given: FailureOptions) {
-    super(`Sent ${given.sent}. Expected ${given.expected}.`)
-    this.sent = given.sent
-    this.came = given.came
-    this.expected = given.expected
-    this.guilty = given.guilty
-    this.level = given.level
+  constructor({ sent, came, expected, guilty, level }: FailureOptions) {
+    super(`Sent ${sent}. Expected ${expected}.`)
+    Object.assign(this, { sent, came, expected, guilty, level })
   }
 }
 
-export interface FailureOptions {
-  readonly sent: string
-  readonly came: Reply | string
-  readonly expected: string
-  readonly guilty?: string | undefined
-  readonly level?: Level | undefined
-}
+type FailureOptions = Pick<CheckFailure, 'sent' | 'came' | 'expected'> &
+  Partial<Pick<CheckFailure, 'guilty' | 'level'>>
 
 /** The server gave the check nothing to look at. */
 export class CheckSkipped extends Error {

@@ -3,23 +3,16 @@ import type { Reply } from './check-types.js'
 import { isObject, jsonIn, listIn } from './read-reply.js'
 
 /** The animals of a run, which reads may show late. */
-export interface CreatedAnimals {
-  note(reply: Reply): void
-  /** Ids of animals that a read should show, but does not. */
-  missingIn(reply: Reply): readonly string[]
-  /** Expects them no longer. */
-  forget(ids: readonly string[]): void
-}
-
-export function createdAnimals(basePath: string): CreatedAnimals {
+export function createdAnimals(basePath: string) {
   const statuses = new Map<string, unknown>()
 
   return {
-    note(reply) {
+    note(reply: Reply): void {
       const pet = reply.method === 'POST' && reply.status === 201 ? jsonIn(reply) : undefined
       if (isObject(pet)) statuses.set(String(pet['id']), pet['status'])
     },
-    missingIn(reply) {
+    /** Ids of animals that a read should show, but does not. */
+    missingIn(reply: Reply): readonly string[] {
       const path = reply.target.slice(basePath.length)
       const [, id] = /^\/pets\/(\d+)$/.exec(path) ?? []
       if (id !== undefined) return reply.status === 404 && statuses.has(id) ? [id] : []
@@ -31,7 +24,8 @@ export function createdAnimals(basePath: string): CreatedAnimals {
         .filter(([id, status]) => !shown.has(id) && (only ?? status) === status)
         .map(([id]) => id)
     },
-    forget(ids) {
+    /** Expects them no longer. */
+    forget(ids: readonly string[]): void {
       for (const id of ids) statuses.delete(id)
     },
   }

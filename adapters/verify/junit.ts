@@ -1,4 +1,5 @@
 import { type JUnitCase, toJUnit } from '../verdict/junit-xml.js'
+import { failureText } from './report-text.js'
 import type { VerifyReport } from './verify.js'
 import type { CheckResult } from './verify-options.js'
 
@@ -12,14 +13,11 @@ function testCase({ id, level, source, title, reason, failure }: CheckResult): J
   const name = `${id}: ${title}`
   if (reason !== undefined) return { group, name, skipped: reason }
   if (!failure) return { group, name }
-  const { sent, came, expected, hint } = failure
+  const { came, expected } = failure
   if (level === 'SHOULD') {
-    return {
-      group,
-      name,
-      skipped: `SHOULD not met (${source}): expected ${expected}; came ${came}`,
-    }
+    const skipped = `SHOULD not met (${source}): expected ${expected}; came ${came}`
+    return { group, name, skipped }
   }
-  const details = `sent: ${sent}\ncame: ${came}\nexpected: ${expected}${hint === undefined ? '' : `\nhint: ${hint}`}`
+  const details = failureText(failure, name => `${name}: `)
   return { group, name, failure: { message: `MUST (${source}): expected ${expected}`, details } }
 }

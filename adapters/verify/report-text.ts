@@ -4,14 +4,18 @@ import type { CheckResult } from './verify-options.js'
 
 export function resultText({ id, level, source, title, failure }: CheckResult): string {
   if (!failure) return ''
-  const { sent, came, expected, hint } = failure
-  return `
-${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}
-  ${title} (${source})
-  sent      ${sent}
-  came      ${came}
-  expected  ${expected}
-${hint === undefined ? '' : `  hint      ${hint}\n`}`
+  const evidence = failureText(failure, name => `  ${name.padEnd(10)}`)
+  return `\n${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}\n  ${title} (${source})\n${evidence}\n`
+}
+
+/** One line for each part, behind its label. */
+export function failureText(
+  failure: NonNullable<CheckResult['failure']>,
+  label: (name: string) => string,
+): string {
+  const names = ['sent', 'came', 'expected', 'hint'] as const
+  const shown = names.filter(name => failure[name] !== undefined)
+  return shown.map(name => `${label(name)}${failure[name]}`).join('\n')
 }
 
 /** Counts results in one line, below the reasons for skipped checks. */

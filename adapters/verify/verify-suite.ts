@@ -1,3 +1,4 @@
+import { failureText } from './report-text.js'
 import { prepare } from './verify.js'
 import type { VerifyOptions } from './verify-options.js'
 
@@ -39,9 +40,7 @@ export function verifySuite(test: TestFunction, options: VerifyOptions): void {
       const { outcome, reason, failure } = await run.judge(check)
       if (outcome === 'skipped') skip(context, reason)
       if (!failure) return
-      const { sent, came, expected, hint } = failure
-      const advice = hint === undefined ? '' : `\nhint:     ${hint}`
-      throw new Error(`${id}\nsent:     ${sent}\ncame:     ${came}\nexpected: ${expected}${advice}`)
+      throw new Error(`${id}\n${failureText(failure, name => `${name}:`.padEnd(10))}`)
     }
     const missing = run.missing(check)
     if (missing === undefined) test(name, judge, timeoutMs)

@@ -3,7 +3,7 @@ import { CheckSkipped } from '../check-failure.js'
 import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
 import { isObject, memberOf, objectOf } from '../read-reply.js'
-import { checksOf } from './define-checks.js'
+import { checksOf, type Table } from './define-checks.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -13,6 +13,7 @@ const CREATE = 'paths /pets post'
 const GET = 'paths /pets/{petId} get'
 const PLACES = [LIST, CREATE, GET]
 const NEW_PET = `${CREATE} requestBody content application/json schema`
+const CATEGORY = `${NEW_PET} properties categoryId`
 
 const STATUSES = {
   [LIST]: ['200', '401'],
@@ -34,83 +35,86 @@ export const descriptionChecks = checksOf(
         expect.that(reply, isVersion, 'an `openapi` version of 3 or later')
       },
     },
-    version: {
-      title: 'its version is 1.0.0',
-      must: 'spec §9',
-      ...expecting('`info.version` 1.0.0', at => at('info version') === '1.0.0'),
-    },
-    operations: {
-      title: 'it has the three operations',
-      ...expecting(`the operations ${OPERATIONS.join(', ')}, each in its place`, at =>
-        PLACES.every((place, index) => at(`${place} operationId`) === OPERATIONS[index]),
-      ),
-    },
-    deprecated: {
-      title: 'getPet, and only getPet, is deprecated',
-      must: 'spec §4.3',
-      ...expecting('`deprecated: true` in getPet alone', at =>
-        PLACES.every(place => (at(`${place} deprecated`) === true) === (place === GET)),
-      ),
-    },
-    security: {
-      title: 'every operation needs a bearer token',
-      must: 'spec §5',
-      ...expecting('a bearer scheme in the `security` of every operation', at =>
+    version: described(
+      'its version is 1.0.0',
+      'spec §9',
+      '`info.version` 1.0.0',
+      at => at('info version') === '1.0.0',
+    ),
+    operations: described(
+      'it has the three operations',
+      'spec §4',
+      `the operations ${OPERATIONS.join(', ')}, each in its place`,
+      at => PLACES.every((place, index) => at(`${place} operationId`) === OPERATIONS[index]),
+    ),
+    deprecated: described(
+      'getPet, and only getPet, is deprecated',
+      'spec §4.3',
+      '`deprecated: true` in getPet alone',
+      at => PLACES.every(place => (at(`${place} deprecated`) === true) === (place === GET)),
+    ),
+    security: described(
+      'every operation needs a bearer token',
+      'spec §5',
+      'a bearer scheme in the `security` of every operation',
+      at =>
         PLACES.every(place => {
           const given = at(`${place} security`) ?? at('security')
           if (!Array.isArray(given) || given.length === 0) return false
           return given.every(need => Object.keys(need as Node).some(name => isBearer(at, name)))
         }),
-      ),
-    },
-    limit: {
-      title: '`limit` is from 1 to 100, 20 by default',
-      must: 'spec §4.1',
-      ...expecting('a `limit` of 1, 100 and 20', at =>
+    ),
+    limit: described(
+      '`limit` is from 1 to 100, 20 by default',
+      'spec §4.1',
+      'a `limit` of 1, 100 and 20',
+      at =>
         Object.entries(PAGE_SIZE).every(([name, value]) => parameter(at, 'limit', name) === value),
-      ),
-    },
-    status: {
-      title: '`status` has exactly the three values',
-      must: 'spec §2',
-      ...expecting(`an \`enum\` of ${PET_STATUSES.join(', ')}`, at =>
-        isSame(parameter(at, 'status', 'enum'), PET_STATUSES),
-      ),
-    },
-    'new-pet': {
-      title: '`name` and `categoryId` are required',
-      must: 'spec §2',
-      ...expecting('`required` with `name` and `categoryId`, an int64 integer', at => {
-        const categoryId = `${NEW_PET} properties categoryId`
-        const isInt64 =
-          at(`${categoryId} type`) === 'integer' && at(`${categoryId} format`) === 'int64'
-        return isInt64 && isSame(at(`${NEW_PET} required`), ['categoryId', 'name'])
-      }),
-    },
-    responses: {
-      title: 'it has every status of the specification',
-      ...expecting('responses for 200 or 201, 400, 401 and 404 where they belong', at =>
+    ),
+    status: described(
+      '`status` has exactly the three values',
+      'spec §2',
+      `an \`enum\` of ${PET_STATUSES.join(', ')}`,
+      at => isSame(parameter(at, 'status', 'enum'), PET_STATUSES),
+    ),
+    'new-pet': described(
+      '`name` and `categoryId` are required',
+      'spec §2',
+      '`required` with `name` and `categoryId`, an int64 integer',
+      at =>
+        at(`${CATEGORY} type`) === 'integer' &&
+        at(`${CATEGORY} format`) === 'int64' &&
+        isSame(at(`${NEW_PET} required`), ['categoryId', 'name']),
+    ),
+    responses: described(
+      'it has every status of the specification',
+      'spec §4',
+      'responses for 200 or 201, 400, 401 and 404 where they belong',
+      at =>
         Object.entries(STATUSES).every(([place, statuses]) =>
           statuses.every(status => at(`${place} responses ${status}`) !== undefined),
         ),
-      ),
-    },
+    ),
   },
 )
 
 /** Returns the value at a path; undefined if there is none. */
 type At = (path: string) => unknown
 
-function expecting(expected: string, holds: (at: At) => boolean) {
+function described(
+  title: string,
+  must: string,
+  expected: string,
+  holds: (at: At) => boolean,
+): Table[string] {
   return {
+    title,
+    must,
     of: documentOf,
-    judge(reply: Reply) {
+    judge(reply) {
       const document = objectOf(reply)
-      expect.that(
-        reply,
-        holds(path => valueAt(document, path.split(' '))),
-        expected,
-      )
+      const at: At = path => valueAt(document, path.split(' '))
+      expect.that(reply, holds(at), expected)
     },
   }
 }

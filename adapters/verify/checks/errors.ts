@@ -2,7 +2,7 @@ import { CheckSkipped } from '../check-failure.js'
 import type { Call, Reply } from '../check-types.js'
 import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
-import { isObject, jsonIn, memberOf, objectOf } from '../read-reply.js'
+import { isObject, jsonIn, memberOf } from '../read-reply.js'
 import { ABSENT, INVALID, LIST, post } from './calls.js'
 import { checksOf, each } from './define-checks.js'
 
@@ -19,27 +19,16 @@ export const errorChecks = checksOf(
     ...each('body.', FAILURES, (status, call) => ({
       title: `${status} has a body with \`code\`, \`message\` and \`status\``,
       must: 'spec §2',
-      calls: [call],
-      judge: of(status, reply => {
-        const { code, message, status: repeated } = objectOf(reply)
-        expect.that(reply, typeof code === 'string', 'a `code` that is a string')
-        expect.that(reply, typeof message === 'string', 'a `message` that is a string')
-        expect.that(reply, Number.isInteger(repeated), 'a `status` that is an integer')
-      }),
+      ...failing(status, call, bodyIssue),
     })),
     ...each('status.', FAILURES, (status, call) => ({
       title: `\`status\` in the body of ${status} repeats the HTTP status`,
-      calls: [call],
-      judge: of(status, reply => {
-        const isRepeated = memberOf(reply, 'status') === reply.status
-        expect.that(reply, isRepeated, `\`status\` ${status}`)
-      }),
+      ...failing(status, call, statusIssue),
     })),
     ...each('type.', FAILURES, (status, call) => ({
       title: `the body of ${status} is application/json`,
       must: 'spec §4',
-      calls: [call],
-      judge: of(status, expect.jsonType),
+      ...failing(status, call, typeIssue),
     })),
     accept: {
       title: 'an error is JSON for a browser, too',
@@ -93,13 +82,24 @@ function expectAsUsual(reply: Reply, usual: Reply, status: string): void {
 
 /** Describes the mistake in an Error (spec §2, §7); undefined if there is none. */
 export function errorIssue(reply: Reply): string | undefined {
-  if (!expect.isJsonType(reply)) return 'application/json'
+  return typeIssue(reply) ?? bodyIssue(reply) ?? statusIssue(reply)
+}
+
+function typeIssue(reply: Reply): string | undefined {
+  return expect.isJsonType(reply) ? undefined : 'application/json'
+}
+
+function bodyIssue(reply: Reply): string | undefined {
   const body = jsonIn(reply)
   if (!isObject(body)) return 'an Error as a JSON object'
   const { code, message, status } = body
   if (typeof code !== 'string') return 'a `code` that is a string'
   if (typeof message !== 'string') return 'a `message` that is a string'
-  return status === reply.status ? undefined : `\`status\` ${reply.status}`
+  return Number.isInteger(status) ? undefined : 'a `status` that is an integer'
+}
+
+function statusIssue(reply: Reply): string | undefined {
+  return memberOf(reply, 'status') === reply.status ? undefined : `\`status\` ${reply.status}`
 }
 
 /** Leaves it to another check to judge whether the request fails. */
@@ -108,9 +108,10 @@ function skipUnless(reply: Reply, status: string): void {
   throw new CheckSkipped(`the request that should be ${status} was answered ${reply.status}`)
 }
 
-function of(status: string, judge: (reply: Reply) => void): (reply: Reply) => void {
-  return reply => {
+function failing(status: string, call: Call, issue: (reply: Reply) => string | undefined) {
+  const judge = (reply: Reply) => {
     skipUnless(reply, status)
-    judge(reply)
+    expect.noIssue(reply, issue(reply))
   }
+  return { calls: [call], judge }
 }
