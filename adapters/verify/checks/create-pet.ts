@@ -203,7 +203,8 @@ const ACCEPTED: Table = {
       const location = created.headers.get('location')
       if (location === null) return
       // A proxy may serve the API below another prefix.
-      const [path] = /\/pets\/[^/]+$/.exec(location) ?? []
+      const { pathname } = new URL(location, `http://any${subject.basePath}/pets`)
+      const [path] = /\/pets\/[^/]+$/.exec(pathname) ?? []
       expect.that(created, path !== undefined, `a Location that ends with /pets/${id}`)
       const reply = await subject.send({ path })
       expect.status(reply, 200)
