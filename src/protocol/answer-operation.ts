@@ -47,7 +47,8 @@ export function createAnswers(
       case 'listPets': {
         const filter = readQuery(request.query)
         if (pagination) return listLinked(filter)
-        return chain(operations.listPets(filter), page => pageRepresentation(page, filter.limit))
+        const { limit } = filter
+        return chain(operations.listPets(filter), page => pageRepresentation(page, limit))
       }
     }
   }

@@ -169,7 +169,7 @@ test('hostile - what the server would refuse is refused before it is sent, by th
     const { code, message } = await failure(store.createPet(pet as never))
     const own = await failure(client().createPet(pet as never))
     // The store also shows an integer that is out of range.
-    assert.deepEqual(own, { code, message: message.replace(/, got \d+$/, '') })
+    assert.deepEqual(own, { code, message: message.replace(/, got (\d+|a string)$/, '') })
   }
   assert.deepEqual(seen, [])
 })

@@ -70,6 +70,7 @@ const GROUP_WAIT = 250
  */
 function watchGroup() {
   let witness = start()
+  let isOver = false
   return {
     async got(signal: NodeJS.Signals): Promise<boolean> {
       if (!HAS_GROUPS || witness.pid === undefined)
@@ -77,10 +78,13 @@ function watchGroup() {
       if (witness.signalCode === null)
         await Promise.race([once(witness, 'exit'), setTimeout(GROUP_WAIT)])
       const isHit = witness.signalCode === signal
-      if (isHit) witness = start()
+      if (isHit && !isOver) witness = start()
       return isHit
     },
-    end: () => witness.kill('SIGKILL'),
+    end() {
+      isOver = true
+      witness.kill('SIGKILL')
+    },
   }
 }
 

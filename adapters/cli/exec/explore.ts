@@ -305,7 +305,7 @@ function causesOf(failures: readonly CommandFailure[]): readonly (readonly Comma
 
 /** What differs from run to run: times, ports, ids of processes, addresses and other hexadecimal ids. */
 const NOISE =
-  /\d+[.,]\d+|\d+(?= ?(?:[mµn]?s|sec(?:ond)?s?)\b)|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d|\d{5,}|0x[\da-f]+|\b(?=[a-f-]*\d)[\da-f-]{8,}\b/gi
+  /\d{1,20}[.,]\d{1,20}|\d{1,20}(?= ?(?:[mµn]?s|sec(?:ond)?s?)\b)|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d|\d{5,40}|0x[\da-f]{1,40}|\b(?=[a-f-]{0,36}\d)[\da-f-]{8,36}\b/gi
 
 function problemOf(same: readonly CommandFailure[]): Problem {
   const [{ schedule, reason, repeat }] = same as [CommandFailure]

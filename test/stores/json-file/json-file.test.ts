@@ -109,7 +109,7 @@ const REFUSED: Record<string, readonly [content: string | Uint8Array, reason: Re
   empty: ['', /is empty/],
   truncated: ['{"pets":[', /cannot be read: not valid JSON at line 1, column 10: /],
   'not UTF-8': [Uint8Array.of(0x7b, 0xff, 0x7d), /UTF-8|utf-8/],
-  'not an object': ['[]', /: the document must be an object$/],
+  'not an object': ['[]', /: the document must be an object; .* use copy$/],
   'without pets': ['{}', /: `pets` is required$/],
   'with another field': ['{"pets":[],"posts":[]}', /: the document has the unknown field `posts`$/],
   'with a pet of other fields': [pets('"breed":1'), /: `pets\[1\]` has the unknown field `breed`$/],
