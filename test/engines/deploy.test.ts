@@ -12,6 +12,7 @@ import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
 import { firstOutput } from '../support/first-output.js'
+import { blocksOf } from '../support/pages.js'
 import { MAIN, ROOT, ROOT_URL } from '../support/paths.js'
 import { served } from '../support/served.js'
 import {
@@ -190,15 +191,32 @@ test('deploy - every line of the page and of the Dockerfile works for an unprivi
   await ended
 })
 
-test('deploy - a plain container serves with the command of `docker run`', async t => {
-  const page = readFileSync(new URL('adapters/stores/postgres/README.md', ROOT_URL), 'utf8')
-  const folder = createFolder('keys')
+test('deploy - a plain container serves with the commands of the page', async t => {
+  const [commands = ''] = blocksOf(
+    'adapters/stores/postgres/README.md',
+    'text test=test/engines/deploy.test.ts',
+  )
+  const lines = commands
+    .replaceAll(/\\\n\s*/g, '')
+    .trimEnd()
+    .split('\n')
+  const [pack, keysNew = '', docker = ''] = lines
+  assert.equal(pack, 'mkdir pack && npm pack --pack-destination pack')
+  const { name, version } = JSON.parse(readFileSync(new URL('package.json', ROOT_URL), 'utf8'))
+  const [container = '', options = ''] = docker.split(` ${name} `)
+  assert.ok(container.includes(' -v "$PWD/pack:/pack:ro" '))
+  assert.ok(container.endsWith(` npx --yes --package=/pack/${name}-${version}.tgz`))
+  const folder = createFolder('pack')
   t.after(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'keys.json'), '{"s3cret":{"id":"ci","plan":"pro"}}')
-  const [, words = ''] = /npx --yes animal-adoption-store (.*)/.exec(page) ?? []
-  const local = words.replace('0.0.0.0', '127.0.0.1').replace('/keys', folder)
-  const { ready } = await served(t, local.split(' '))
-  assert.equal((await fetch(`${ready.origin}/healthz`)).status, 200)
+  const inFolder = (words: string) => words.replace(/\/?\bpack\b/, folder).split(' ')
+  const created = inFolder(keysNew.replace(`npx ${name} `, ''))
+  const key = execFileSync(process.execPath, [MAIN, ...created], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  })
+  const { ready } = await served(t, inFolder(options.replace('0.0.0.0', '127.0.0.1')))
+  const headers = { authorization: `Bearer ${key.trim()}` }
+  assert.equal((await fetch(`${ready.baseUrl}/pets`, { headers })).status, 200)
 })
 
 test('deploy - the images pin the clients that the tests run with, and compose names what exists', () => {
