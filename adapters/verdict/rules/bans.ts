@@ -15,7 +15,7 @@ export const BANS = {
   fix: 'Stop at the first 429: one rate limiter per key, which waits until Retry-After is over.',
   violatedBy: 'as many rejections in one minute as ban the key (its `banAfterRejections`)',
   fromOutside:
-    'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (half of X-RateLimit-Limit per minute, at least 10 times). Seen only if the client reads the body of the ban',
+    'a note, as others may use the key; a finding with `clients: 1`, or if this client alone was rejected often enough for a ban (more than half of X-RateLimit-Limit in a minute, and more than 10). Seen only if the client reads the body of the ban',
 } as const satisfies Rule
 
 /** Rejections that ban a key by the plans, whoever else uses it. */
