@@ -53,29 +53,9 @@ export async function skipWaits(options: SkippingOptions) {
   const token = crypto.randomUUID()
   const processes = new Map<Socket, Sleep | undefined>()
   const announced = new Set<number>()
-  /** Ports of clients that have called the API. */
-  const callers = new Set<number>()
-  /** Connections by the port of the client, with their counts also after their end. */
-  const connections = new Map<number, Socket>()
-  /** Connections that ended within a response, which the client may not know yet. */
-  const cut = new WeakSet<Socket>()
-  /** When the requests without a whole response arrived. */
-  const waiting = new Map<ServerResponse, number>()
+  const store = watchConnections(port, time.now, onChange)
   let [changes, isSettling, isOver] = [0, false, false]
 
-  const onRequest = (message: unknown) => {
-    const { request, response, socket } = message as HttpRequest
-    if (socket.localPort !== port || socket.remotePort === undefined) return
-    if (!CONTROL.test(request.url ?? '')) callers.add(socket.remotePort)
-    connections.set(socket.remotePort, socket)
-    waiting.set(response, time.now())
-    response.once('close', () => {
-      waiting.delete(response)
-      if (!response.writableFinished) cut.add(socket)
-      onChange()
-    })
-  }
-  subscribe('http.server.request.start', onRequest)
   for (const { events } of doubles()) events.activity.add(onChange)
   const server = createServer(accept)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -92,7 +72,7 @@ export async function skipWaits(options: SkippingOptions) {
     hasStranger,
     async close() {
       isOver = true
-      unsubscribe('http.server.request.start', onRequest)
+      store.close()
       for (const socket of processes.keys()) socket.destroy()
       await new Promise(resolve => server.close(resolve))
     },
@@ -126,7 +106,7 @@ export async function skipWaits(options: SkippingOptions) {
 
   /** True once a process without a shim has called the API: its clock does not jump. */
   function hasStranger(): boolean {
-    return [...callers].some(caller => !announced.has(caller))
+    return [...store.callers].some(caller => !announced.has(caller))
   }
 
   /** Looks once nothing has changed for two turns, in which everything that was sent arrives. */
@@ -146,21 +126,15 @@ export async function skipWaits(options: SkippingOptions) {
 
   function isQuiet(): boolean {
     const isAsleep = (one: Sleep | undefined) =>
-      one?.skipped === time.skipped && one.connections.every(isReadByBothEnds)
+      one?.skipped === time.skipped && one.connections.every(store.isReadByBothEnds)
     return doubles().every(one => !one.isBusy()) && [...processes.values()].every(isAsleep)
-  }
-
-  function isReadByBothEnds([port, written, read]: Sleep['connections'][number]): boolean {
-    const socket = connections.get(port)
-    if (!socket) return written + read === 0
-    return socket.bytesRead === written && socket.bytesWritten === read && !cut.has(socket)
   }
 
   function jump(): void {
     const now = time.now()
     const sleeps = [...processes.values()].map(one => one?.sleep ?? Number.POSITIVE_INFINITY)
     const next = Math.min(...sleeps, ...doubles().map(({ clock }) => now + clock.untilNext()))
-    if (next > Math.min(...waiting.values()) + longest) {
+    if (next > store.waitingSince() + longest) {
       isOver = true
       onTooLong()
       return
@@ -170,6 +144,45 @@ export async function skipWaits(options: SkippingOptions) {
     time.skipped += Math.ceil(next - now)
     for (const { clock } of doubles()) clock.catchUp()
     for (const socket of processes.keys()) tell(socket)
+  }
+}
+
+/** Watches the connections to the store, from its end. */
+function watchConnections(port: number, now: () => number, onChange: () => void) {
+  /** Ports of clients that have called the API. */
+  const callers = new Set<number>()
+  /**
+   * By the port of the client, with their counts also after their end. One that ended within a
+   * response is left out, as the client may not know of its end yet.
+   */
+  const sockets = new Map<number, Socket>()
+  /** When the requests without a whole response arrived. */
+  const waiting = new Map<ServerResponse, number>()
+
+  const onRequest = (message: unknown) => {
+    const { request, response, socket } = message as HttpRequest
+    const { localPort, remotePort } = socket
+    if (localPort !== port || remotePort === undefined) return
+    if (!CONTROL.test(request.url ?? '')) callers.add(remotePort)
+    sockets.set(remotePort, socket)
+    waiting.set(response, now())
+    response.once('close', () => {
+      waiting.delete(response)
+      if (!response.writableFinished) sockets.delete(remotePort)
+      onChange()
+    })
+  }
+  subscribe('http.server.request.start', onRequest)
+
+  return {
+    callers,
+    waitingSince: () => Math.min(...waiting.values()),
+    isReadByBothEnds([port, written, read]: Sleep['connections'][number]): boolean {
+      const socket = sockets.get(port)
+      if (!socket) return written + read === 0
+      return socket.bytesRead === written && socket.bytesWritten === read
+    },
+    close: () => unsubscribe('http.server.request.start', onRequest),
   }
 }
 
