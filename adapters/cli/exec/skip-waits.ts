@@ -178,9 +178,9 @@ function watchConnections(port: number, now: () => number, onChange: () => void)
     callers,
     waitingSince: () => Math.min(...waiting.values()),
     isReadByBothEnds([port, written, read]: Sleep['connections'][number]): boolean {
+      // A new connection without a request is about to get one.
       const socket = sockets.get(port)
-      if (!socket) return written + read === 0
-      return socket.bytesRead === written && socket.bytesWritten === read
+      return socket?.bytesRead === written && socket.bytesWritten === read
     },
     close: () => unsubscribe('http.server.request.start', onRequest),
   }

@@ -87,6 +87,19 @@ const CLIENTS: Record<string, readonly [script: string, stdout: string, verdict:
     '45/45/45\n30/30/30\n',
     /^Verdict: no violations in 2 requests\..*\nSkipped 1 min \d+ s/s,
   ],
+  'works between its connection and its request, with a time limit': [
+    `const { connect } = await import('node:net')
+    const limit = AbortSignal.timeout(45_000)
+    const { hostname, port } = new URL(url)
+    const socket = connect(port, hostname)
+    await new Promise(resolve => socket.on('connect', resolve))
+    await Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100).value
+    console.log(limit.aborted)
+    socket.destroy()
+    await get()`,
+    'false\n',
+    /^Verdict: no violations in 1 request\./,
+  ],
   'starts a process without the shim, and waits for it in real time': [
     `await calls(1)
     const env = { ...process.env, NODE_OPTIONS: '' }
