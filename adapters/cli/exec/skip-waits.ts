@@ -45,8 +45,8 @@ interface HttpRequest {
 
 /**
  * Skips the time in which every process that talks to the store sleeps and no request is in flight.
- * The shims of the processes, in `skip-waits/`, connect to tell when they sleep, and are told when
- * time has jumped.
+ * Each process has a shim, in `skip-waits/`, which connects and reports when the process sleeps; it
+ * gets a message after each jump.
  */
 export async function skipWaits(options: SkippingOptions) {
   const { time, port, doubles, longest = Number.POSITIVE_INFINITY, onTooLong } = options

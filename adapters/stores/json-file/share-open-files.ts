@@ -5,7 +5,7 @@ import type { JsonFileError } from './json-file-error.js'
 
 export type Report = (error: JsonFileError) => void
 
-/** A file that this process has open, and who is told its errors. */
+/** A file that this process has open, and the `onError` of each opening. */
 interface Shared {
   readonly storage: Promise<OpenedStorage>
   readonly reports: Set<Report>

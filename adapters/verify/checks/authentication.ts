@@ -114,7 +114,7 @@ export const authenticationChecks = checksOf(
       judge: reply => expect.status(reply, 401, 404),
     },
     'again.list': {
-      title: 'a list that the key was just shown needs the key all the same',
+      title: 'a list that was just sent to the key still needs the key',
       maxRequests: 10,
       run: subject =>
         expectClosed(subject, [
@@ -123,7 +123,7 @@ export const authenticationChecks = checksOf(
         ]),
     },
     'again.get': {
-      title: 'an animal that the key was just shown needs the key all the same',
+      title: 'an animal that was just sent to the key still needs the key',
       needs: ['getPet'],
       maxRequests: 7,
       async run(subject) {
