@@ -130,23 +130,24 @@ export function rateLimited(decision: Decision): ApiError {
   })
 }
 
-export function storageUnavailable(cause: unknown): ApiError {
-  return unavailable('The storage is temporarily unavailable; try again later.', cause)
+export function storageUnavailable(
+  cause: unknown,
+  message = 'The storage is temporarily unavailable; try again later.',
+): ApiError {
+  const headers = { 'Retry-After': '1' }
+  return new ApiError('storage_unavailable', message, { cause, headers, retryAfter: 1 })
 }
 
 /** Too many operations already wait for the storage, so this one was refused. */
 export function storageOverloaded(): ApiError {
-  return unavailable('The storage is temporarily overloaded; nothing was done. Try again later.')
+  const message = 'The storage is temporarily overloaded; nothing was done. Try again later.'
+  return storageUnavailable(undefined, message)
 }
 
 /** Only a half-closed client whose request was still waiting ever reads this. */
 export function callerGone(): ApiError {
-  return unavailable('The client hung up before its animal was stored; nothing was done.')
-}
-
-function unavailable(message: string, cause?: unknown): ApiError {
-  const headers = { 'Retry-After': '1' }
-  return new ApiError('storage_unavailable', message, { cause, headers, retryAfter: 1 })
+  const message = 'The client hung up before its animal was stored; nothing was done.'
+  return storageUnavailable(undefined, message)
 }
 
 export function rateLimitOf({ limit, remaining, reset }: Decision): RateLimit {

@@ -1,3 +1,4 @@
+import { type ApiError, storageUnavailable } from '../../../src/api-error.js'
 import { brand } from '../../../src/lib/brand.js'
 
 /** Explains why PostgreSQL cannot be used: one line that names the fix, without any password. */
@@ -40,9 +41,10 @@ export function failInsert(error: unknown): never {
   throw (error as { constraint?: unknown }).constraint === 'pets_pkey' ? inconsistent(error) : error
 }
 
-export function inconsistent(cause?: unknown): PostgresError {
+/** Reaches the client, so that whoever reads the response knows what helps. */
+export function inconsistent(cause?: unknown): ApiError {
   const fix = 'run: animal-adoption-store check postgres:'
-  return new PostgresError(`The tables were changed by hand and do not match; ${fix}`, { cause })
+  return storageUnavailable(cause, `The tables were changed by hand and do not match; ${fix}`)
 }
 
 export function explain(error: unknown, address: string): PostgresError {

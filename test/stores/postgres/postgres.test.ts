@@ -18,6 +18,7 @@ import { createStatements } from '../../../adapters/stores/postgres/statements.j
 import type { Pet } from '../../../src/pets/schema.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
 import type { Once } from '../../../src/ports.js'
+import { createStore } from '../../../src/store.js'
 import {
   PATIENT,
   startPgBouncer,
@@ -423,10 +424,11 @@ test('postgres - what weakens a guarantee is a warning, and ping needs no right 
   await storage.ping()
 })
 
-test('postgres - check finds what makes creates fail, and its statements repair it', async () => {
+test('postgres - a 503 of damaged data names check, which finds and repairs it', async () => {
   const storage = await open()
   const schema = schemaOf.get(storage) as string
-  const create = () => storage.insert(REX)
+  const store = createStore({ storage, apiKeys: {} })
+  const create = () => store.createPet(REX)
   const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
   const createOnce = () => storage.insertOnce(REX, once, 0)
   await create()
@@ -444,7 +446,7 @@ test('postgres - check finds what makes creates fail, and its statements repair 
   ] as const) {
     await pool.query(damage.replace('pet', `${schema}.pet`))
     for (const call of failing) {
-      await assert.rejects(call, { name: 'PostgresError', message: /run: .* check postgres:$/ })
+      await assert.rejects(call, { status: 503, message: /run: .* check postgres:$/ })
     }
     const [problem = '', ...others] = await storage.check()
     assert.match(problem, found)
