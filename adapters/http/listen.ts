@@ -64,8 +64,8 @@ export interface HttpServer extends AsyncDisposable {
    */
   close(): Promise<void>
   /**
-   * Closes a server behind a proxy: an idle connection gets `grace` for one more request, which
-   * the proxy may have sent already.
+   * Closes a server behind a proxy: an idle connection gets one more request, which the proxy may
+   * have sent already, until the proxy closes it or `grace` is over.
    */
   drain(grace: Duration): Promise<void>
 }
@@ -187,7 +187,9 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       const closeIdle = () => {
         for (const connection of connections.values()) connection.closeWhenIdle()
       }
-      const grace = graceMs > 0 ? setTimeout(closeIdle, graceMs) : void closeIdle()
+      // After a stall, read what has arrived before treating a connection as idle.
+      const closeSoon = () => void setImmediate(closeIdle)
+      const grace = graceMs > 0 ? setTimeout(closeSoon, graceMs) : void closeIdle()
     })
     return closing
   }

@@ -143,8 +143,9 @@ function openLarge() {
 
 test('close - in its grace, an idle connection gets one more response, which ends it', async t => {
   const server = await listen(openStore(), { port: 0 })
-  const [late, silent] = [await openSocket(server.port), await openSocket(server.port)]
-  for (const client of [late, silent]) {
+  const open = () => openSocket(server.port)
+  const [late, last, silent] = [await open(), await open(), await open()]
+  for (const client of [late, last, silent]) {
     client.write(GET)
     await client.until('[]')
   }
@@ -155,7 +156,10 @@ test('close - in its grace, an idle connection gets one more response, which end
   assert.deepEqual(statusesIn(answers), [200, 200])
   assert.match(answers, /\r\nConnection: close\r\n/i)
   assert.equal(silent.socket.readyState, 'open')
+  await new Promise(setImmediate)
+  last.write(GET)
   t.mock.timers.tick(1_000)
+  assert.deepEqual(statusesIn(await last.ended()), [200, 200])
   assert.deepEqual(statusesIn(await silent.ended()), [200])
   await closed
 })

@@ -170,8 +170,8 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   }
 }
 
-/** Time in ms in which a proxy may still use an idle connection. */
-const GRACE = 1_000
+/** Time in ms for a proxy to close its idle connections first: only then is no request lost. */
+const GRACE = 5_000
 
 interface Opened extends Filled {
   readonly server: HttpServer
