@@ -44,7 +44,7 @@ const HOOKED: Readonly<Record<string, (hook: Hook) => Promise<unknown>>> = {
   },
   async onResult(onResult) {
     const { baseUrl, fetch } = createTestDouble()
-    const options = { baseUrl, fetch, apiKey: 'demo-pro', only: ['error.status.401'], onResult }
+    const options = { baseUrl, fetch, apiKey: 'demo-pro', only: ['error.401'], onResult }
     assert.ok((await verify(options)).ok)
   },
   async onRun(onRun) {

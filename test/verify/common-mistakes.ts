@@ -6,6 +6,7 @@ import {
   all,
   animals,
   answers,
+  anywhere,
   asText,
   created,
   creations,
@@ -28,6 +29,7 @@ import {
   pages,
   queries,
   queryOf,
+  REMAINING,
   RESET,
   refuses,
   rounded,
@@ -83,10 +85,17 @@ export const COMMON_MISTAKES = {
     400,
     request => isGet(request) && isStranger(request) && /[a-z]$/.test(request.path),
   ),
+  '401 of an unknown key has no challenge': headers(
+    all(status(401), request => !isAnonymous(request)),
+    () => ({ 'WWW-Authenticate': undefined }),
+  ),
   '401 of a filtered list has no challenge': headers(all(isFiltered, status(401)), () => ({
     'WWW-Authenticate': undefined,
   })),
   '401 of a filtered list is a page': pages(all(isFiltered, status(401))),
+  '401 of an unknown key is a page': pages(all(status(401), request => !isAnonymous(request))),
+  '400 of malformed JSON is a page': pages(all(status(400), ({ text }) => text === '{')),
+  '404 of an id that is no number is a page': pages(({ path }) => path === '/v1/pets/verify', 404),
   '401 of an existing animal is a page': pages(all(isKnownId, status(401))),
 
   '\\u escapes are refused': refusesText(/\\u[\da-f]{4}/i),
@@ -150,14 +159,8 @@ export const COMMON_MISTAKES = {
       return { ...given, body: toJson(kept) }
     }
   },
-  'no list has more than 50 animals': lists(
-    () => true,
-    pets => pets.slice(0, 50),
-  ),
-  'no list has more than 20 animals': lists(
-    () => true,
-    pets => pets.slice(0, 20),
-  ),
+  'no list has more than 50 animals': lists(anywhere, pets => pets.slice(0, 50)),
+  'no list has more than 20 animals': lists(anywhere, pets => pets.slice(0, 20)),
   'filtered lists are text': asText(all(isFiltered, status(200))),
   'filtered lists have no categories': lists(isFiltered, pets =>
     pets.map(({ categoryId: _, ...pet }) => pet),
@@ -172,10 +175,14 @@ export const COMMON_MISTAKES = {
     pets => pets.map(pet => ({ ...pet, name: String(pet['name']).toUpperCase() })),
   ),
 
-  'the reset is the beginning of the window': headersOf(given => Number(given) - 60),
-  'the reset of 404 is in the past': headersOf(given => Number(given) - 3_600, status(404)),
-  'the reset of 201 is in the past': headersOf(given => Number(given) - 3_600, status(201)),
-  'the reset of 429 is in the past': headersOf(given => Number(given) - 3_600, status(429)),
+  'the reset is the beginning of the window': resets(reset => reset - 60),
+  'the reset of 404 is in the past': resets(reset => reset - 3_600, status(404)),
+  'the reset of 429 is in the past': resets(reset => reset - 3_600, status(429)),
+  'the reset is in milliseconds': resets(reset => reset * 1_000),
+  'the remaining requests are no integer': headers(anywhere, given => ({
+    [REMAINING]: given[REMAINING] && `${given[REMAINING]}.5`,
+  })),
+  'more requests remain than the limit': headers(anywhere, () => ({ [REMAINING]: '1001' })),
   '405 has no rate limit headers': headers(status(405), () => NO_LIMITS),
   'a ban has no rate limit headers': headers(isBan, () => NO_LIMITS),
   'a ban has no Error body': pages(isBan),
@@ -213,10 +220,7 @@ export const COMMON_MISTAKES = {
   'filtered lists show an animal a second late': lags(hasStatus, 1_000),
   'lists never show an animal without a status': (serve, world) => {
     const hidden = new Set<unknown>()
-    return lists(
-      () => true,
-      pets => pets.filter(({ id }) => !hidden.has(id)),
-    )(async request => {
+    return lists(anywhere, pets => pets.filter(({ id }) => !hidden.has(id)))(async request => {
       const given = await serve(request)
       const isBare = isCreate(request) && given.status === 201 && !/"status"/.test(request.text)
       if (isBare) hidden.add((parseJson(given.body) as Json)['id'])
@@ -265,8 +269,8 @@ function isBetween({ categoryId }: Json, above: bigint, below: bigint): boolean 
   return id > above && id < below
 }
 
-function headersOf(edit: (reset: string) => number, where: Where = () => true): Wrong {
-  return headers(where, given => ({ [RESET]: given[RESET] && String(edit(given[RESET])) }))
+function resets(edit: (reset: number) => number, where = anywhere): Wrong {
+  return headers(where, given => ({ [RESET]: given[RESET] && String(edit(Number(given[RESET]))) }))
 }
 
 function inFullStore(wrong: Wrong): PlantedFault {

@@ -25,7 +25,6 @@ import {
   isSpare,
   type Json,
   key,
-  LIMIT,
   listed,
   lists,
   MAIN_KEY,
@@ -35,7 +34,6 @@ import {
   queries,
   queryOf,
   REMAINING,
-  RESET,
   refuses,
   rounded,
   status,
@@ -44,7 +42,6 @@ import {
   type Wrong,
 } from './faulty-server.js'
 
-const OPERATIONS = { list: isList, create: isCreate, get: isGet }
 const STATUSES = ['available', 'pending', 'sold'] as const
 const NAMES = /^create\.name-/
 const LISTED = /^(create\.concurrent|get\.listed|list\.(created\.\w+|every-status|int64|newest))$/
@@ -104,14 +101,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
         : { ...request, headers: { ...request.headers, authorization: '' } },
     ),
   'auth.forwarded': admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1'),
-  ...perName('auth.challenge.', ['list', 'create', 'get'], name => ({
-    wrong: headers(all(OPERATIONS[name], status(401)), () => ({ 'WWW-Authenticate': undefined })),
-    also: /^auth\.challenge\.every$/,
-  })),
-  'auth.challenge.every': headers(
-    all(status(401), request => !isAnonymous(request)),
-    () => ({ 'WWW-Authenticate': undefined }),
-  ),
+  'auth.challenge': headers(all(isCreate, status(401)), () => ({ 'WWW-Authenticate': undefined })),
   'auth.challenge-scheme': headers(status(401), () => ({
     'WWW-Authenticate': 'Basic realm="pets"',
   })),
@@ -372,22 +362,17 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
   'list.int64': listed(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
   'list.unknown-path': succeeds(200, ({ path }) => path === '/v1/verify-unknown'),
 
-  ...perName('error.body.', [400, 401, 404], code => ({
-    wrong: bodies(status(code), ({ code: _, ...error }) => error),
+  'error.400': {
+    wrong: bodies(status(400), ({ code: _, ...error }) => error),
     also: /^error\.code$/,
-  })),
-  ...perName('error.status.', [400, 401, 404], code =>
-    bodies(status(code), error => ({ ...error, status: 500 })),
-  ),
-  ...perName('error.type.', [400, 401, 404], code => asText(status(code))),
-  'error.every.400': pages(all(status(400), ({ text }) => text === '{')),
-  'error.every.401': pages(all(status(401), request => !isAnonymous(request))),
-  'error.every.404': pages(({ path }) => path === '/v1/pets/verify', 404),
+  },
+  'error.401': bodies(status(401), error => ({ ...error, status: 500 })),
+  'error.404': asText(status(404)),
   'error.accept': {
     wrong: pages(
       all(status(404), ({ headers }) => String(headers['accept']).startsWith('text/html')),
     ),
-    also: /^error\.every\.404$/,
+    also: /^error\.404$/,
   },
   'error.unknown-path': pages(({ path }) => path === '/v1/verify-unknown'),
   'error.code': bodies(status(400, 401, 404), error => ({ ...error, code: 'error' })),
@@ -396,36 +381,11 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     message: 'No\n    at parse (body.js:1:2)',
   })),
 
-  ...perName('ratelimit.present.', [200, 201, 400, 401, 404], code => ({
-    wrong: headers(
-      all(status(code), request => !isSpare(request)),
-      () => NO_LIMITS,
-    ),
-    also: /^ratelimit\.every$/,
-  })),
-  'ratelimit.every': headers(
-    ({ text }) => text === '{',
-    () => NO_LIMITS,
-  ),
-  'ratelimit.integers': {
-    wrong: headers(isMainList, given => ({
-      [REMAINING]: given[REMAINING] && `${given[REMAINING]}.5`,
-    })),
-    also: /^ratelimit\.every$/,
+  'ratelimit.headers': headers(status(404), () => NO_LIMITS),
+  'ratelimit.reset-future': {
+    wrong: COMMON_MISTAKES['the reset is the beginning of the window'],
+    also: /^ratelimit\.headers$/,
   },
-  'ratelimit.bounds': {
-    wrong: headers(isMainList, given => ({
-      [LIMIT]: '60',
-      [REMAINING]: String(Number(given[REMAINING]) + 60),
-    })),
-    also: /^ratelimit\.every$/,
-  },
-  'ratelimit.reset-seconds': headers(anywhere, given => ({
-    [RESET]: given[RESET] && `${given[RESET]}000`,
-  })),
-  'ratelimit.reset-future': headers(anywhere, given => ({
-    [RESET]: given[RESET] && String(Number(given[RESET]) - 3_600),
-  })),
   'ratelimit.counts': {
     wrong: (serve, world) => {
       let sent = 0
@@ -434,7 +394,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
         given => ({ [REMAINING]: given[REMAINING] && String(40 + (sent++ % 900)) }),
       )(serve, world)
     },
-    also: /^ratelimit\.every$/,
+    also: /^ratelimit\.headers$/,
   },
 
   'deprecation.announced': headers(isGet, () => ({ Sunset: undefined, Link: undefined })),
@@ -497,10 +457,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
     }),
   ),
   'limits.body': bodies(status(429), ({ code }) => ({ code, error: 'Too Many Requests' })),
-  'limits.headers': {
-    wrong: headers(status(429), () => ({ [RESET]: undefined })),
-    also: /^ratelimit\.every$/,
-  },
+  'limits.remaining': headers(status(429), () => ({ [REMAINING]: '1' })),
   'limits.retry-after': {
     wrong: headers(status(429), () => ({ 'Retry-After': undefined })),
     also: /^limits\.ban-ends$/,
@@ -544,7 +501,7 @@ const FAULTS: Readonly<Record<string, Wrong | PlantedFault>> = {
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
     }).map(([name, where]) => [
       `robust.${name}`,
-      { wrong: refuses(500, where), also: /^(auth\.(before-body|path)|ratelimit\.every)$/ },
+      { wrong: refuses(500, where), also: /^(auth\.(before-body|path)|ratelimit\.headers)$/ },
     ]),
   ),
   'robust.bad-encoding': {
@@ -605,10 +562,6 @@ function succeeds(code: number, where: Where, body?: string): Wrong {
 
 function isWhole({ query }: Asked): boolean {
   return query === 'limit=100'
-}
-
-function isMainList(request: Asked): boolean {
-  return isList(request) && !isSpare(request)
 }
 
 function named(edit: (name: string) => string): (pet: Json) => Json {

@@ -259,7 +259,7 @@ export const withQuery = (request: Asked, edit: (query: URLSearchParams) => void
   return { ...request, query: String(query) }
 }
 
-export const LIMIT = 'X-RateLimit-Limit'
+const LIMIT = 'X-RateLimit-Limit'
 export const REMAINING = 'X-RateLimit-Remaining'
 export const RESET = 'X-RateLimit-Reset'
 export const NO_LIMITS = { [LIMIT]: undefined, [REMAINING]: undefined, [RESET]: undefined }

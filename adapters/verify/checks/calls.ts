@@ -1,6 +1,7 @@
 import { toJson } from '../../../src/lib/json.js'
 import type { PetStatus } from '../../../src/pets/specification.js'
 import type { Call, Names, Reply, Subject } from '../check-types.js'
+import { NO_KEY } from '../credentials.js'
 
 /** Calls that several checks share, so that `once` sends them only once. */
 
@@ -12,6 +13,7 @@ export const ONE: Call = { path: '/pets?limit=1' }
 export const WHOLE_LIST: Call = { path: '/pets?limit=100' }
 export const filtered = (status: PetStatus): Call => ({ path: `/pets?limit=100&status=${status}` })
 export const ABSENT: Call = { path: `/pets/${ABSENT_ID}` }
+export const ANONYMOUS: Call = { ...LIST, as: NO_KEY }
 /** Creates nothing on a server that checks bodies. */
 export const INVALID: Call = { method: 'POST', path: '/pets', body: '{}' }
 
