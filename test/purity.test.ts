@@ -62,7 +62,7 @@ const LAYERS = [
   ['src/limits/', 'src/pets/'],
   ['src/protocol/'],
   ['src/store', 'src/index'],
-  ['adapters/warnings', 'adapters/platform', 'adapters/index'],
+  ['adapters/access-rules', 'adapters/warnings', 'adapters/platform', 'adapters/index'],
   ['adapters/verdict/log/', 'adapters/stores/kit/', 'adapters/http/'],
   ['adapters/verdict/'],
   [

@@ -15,6 +15,7 @@ import {
 import type { OnListenerError } from '../../src/lib/listeners.js'
 import { isDuration, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
+import { isApiKey, isServiceUrl } from '../access-rules.js'
 import { reportListenerError } from '../warnings.js'
 import type { Degraded, Retrying, Sending, Wait } from './hooks.js'
 import type { RedisConnection } from './shared-through-redis.js'
@@ -22,18 +23,9 @@ import type { Sleep, Time } from './time.js'
 
 export const CLIENT_OPTIONS = {
   /** Includes the version segment, such as `http://127.0.0.1:4280/v1`. */
-  baseUrl: typed<string>({
-    expected: 'http:// or https:// and an address without user name, password, query and fragment',
-    accepts: value =>
-      typeof value === 'string' && /^https?:\/\/[^/@?#]+(\/[^?#]*)?$/i.test(value) && isUrl(value),
-    secret: true,
-  }),
+  baseUrl: isServiceUrl,
   /** The API key. */
-  apiKey: typed<string>({
-    expected: 'printable ASCII without spaces',
-    accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
-    secret: true,
-  }),
+  apiKey: isApiKey,
   /** Largest response, in bytes after decompression. @default 16_777_216 */
   maxResponseBytes: withDefault(isCount, 16_777_216),
   /** Waits until a ban ends, however long, instead of failing. @default false */

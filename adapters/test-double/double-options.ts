@@ -18,6 +18,7 @@ import { type NewPet, petSchema } from '../../src/pets/schema.js'
 import { BASE_PATH, type PetStatus } from '../../src/pets/specification.js'
 import type { PetSnapshot } from '../../src/ports.js'
 import { readStoreOptions, STORE_OPTIONS } from '../../src/store.js'
+import { isServiceUrl } from '../access-rules.js'
 import { isToken } from '../http/token.js'
 import { memoryStorage } from '../stores/memory.js'
 import { isOnGitHub } from '../verdict/github.js'
@@ -75,17 +76,7 @@ export const DOUBLE_OPTIONS = {
   /** Faults armed at the start. @default none */
   faults: optional(typed<readonly Fault[]>(isArray)),
   /** The base URL that `fetch` stands in for. @default 'http://adoption-store.test/v1' */
-  baseUrl: withDefault(
-    {
-      ...rule<string>(
-        'an absolute http or https URL, without user name, query and fragment',
-        isBaseUrl,
-      ),
-      // The URL may hold a password.
-      secret: true,
-    },
-    `http://adoption-store.test${BASE_PATH}`,
-  ),
+  baseUrl: withDefault(isServiceUrl, `http://adoption-store.test${BASE_PATH}`),
   /** Maximum number of exchanges in the journal. @default 10_000 */
   journal: withDefault(isCount, 10_000),
   /** Maximum number of characters of headers and bodies in the journal. @default 8_388_608 */
@@ -219,11 +210,4 @@ const isPet = rule(
 function clockState(time: Instant): Beginning['time'] {
   if (time === 'running') return { frozen: false }
   return { frozen: true, now: instantOf('time', time) }
-}
-
-function isBaseUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || !/^https?:[^?#]*$/i.test(value)) return false
-  if (!URL.canParse(value)) return false
-  const { username, password } = new URL(value)
-  return username === '' && password === ''
 }

@@ -5,7 +5,6 @@ import {
   OptionError,
   type OptionsOf,
   optional,
-  type Rule,
   rule,
   type SettingsOf,
   settingsOf,
@@ -14,16 +13,10 @@ import {
 } from '../../src/lib/check-options.js'
 import { durationFrom, isTimeout } from '../../src/lib/time.js'
 import type { Clock } from '../../src/ports.js'
+import { isApiKey, isServiceUrl } from '../access-rules.js'
 import type { Wait } from '../client/hooks.js'
 import type { Sleep } from '../client/index.js'
-import { isServiceUrl } from '../verdict/judge/judge-options.js'
 import type { Level } from './check-types.js'
-
-export const isKey: Rule = {
-  expected: 'printable ASCII without spaces',
-  accepts: value => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value),
-  secret: true,
-}
 
 const isIds = rule(
   'an array of non-empty strings',
@@ -32,13 +25,13 @@ const isIds = rule(
 
 export const VERIFY_OPTIONS = {
   /** Base address with its version segment, such as `https://staging.example.org/v1`. */
-  baseUrl: typed<string>(isServiceUrl),
+  baseUrl: isServiceUrl,
   /** The API key. */
-  apiKey: typed<string>(isKey),
+  apiKey: isApiKey,
   /** Exhausts the spare key: 429, `Retry-After`, temporary ban. @default false */
   exhaust: withDefault(isBoolean, false),
   /** A second, throwaway key for `exhaust`. @default none */
-  spareApiKey: optional(typed<string>(isKey)),
+  spareApiKey: optional(isApiKey),
   /** Requires `Idempotency-Key`, which is not in the specification. @default false */
   idempotency: withDefault(isBoolean, false),
   /** Creates no animals. @default false */
@@ -53,7 +46,8 @@ export const VERIFY_OPTIONS = {
   openApiUrl: optional(
     typed<string>({
       ...isServiceUrl,
-      accepts: value => typeof value === 'string' && isUrl(value),
+      accepts: value =>
+        typeof value === 'string' && isServiceUrl.accepts(value.replace(/[?#].*/s, '')),
     }),
   ),
   /** Time limit per request. @default '10s' */
@@ -125,13 +119,4 @@ export function readVerifyOptions(given: VerifyOptions): ReadOptions {
     throw new OptionError({ option: 'spareApiKey', expected: 'a second key', got: 'the same one' })
   }
   return options
-}
-
-function isUrl(address: string): boolean {
-  try {
-    const { protocol, host, username } = new URL(address)
-    return /^https?:$/.test(protocol) && host !== '' && username === ''
-  } catch {
-    return false
-  }
 }

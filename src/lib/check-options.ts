@@ -39,8 +39,8 @@ export interface Rule<T = unknown> {
   /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
   readonly accepts: (value: unknown) => boolean
-  /** Never show a rejected string: it may be a misplaced API key. */
-  readonly secret?: true | ((text: string) => boolean)
+  /** Never show a rejected string, which may be a misplaced API key, but `a string` or these words. */
+  readonly secret?: true | ((text: string) => boolean | string)
   /** Turns a time into ms; not called for null and undefined. */
   readonly read?: (value: unknown) => number
   readonly type?: T
@@ -109,9 +109,9 @@ export function settingsOf<D extends Declared>(
 /** @throws OptionError naming the option, the rule and the value */
 export function check(name: string, value: unknown, { expected, accepts, secret }: Rule): void {
   if (accepts(value)) return
-  const isSecret =
+  const hidden =
     typeof value === 'string' && (typeof secret === 'function' ? secret(value) : secret)
-  const got = isSecret ? 'a string' : show(value)
+  const got = hidden === true ? 'a string' : hidden || show(value)
   throw new OptionError({ option: name, expected, got })
 }
 

@@ -143,7 +143,7 @@ const USAGE: readonly Row[] = [
   [through('--clients 0'), '--clients'],
   [through('--allow nothing'), '--allow', "'nothing'"],
   [exec('--through http://me:s3cret@127.0.0.1/v1'), '--through', 'user name'],
-  [exec('--through s3cret'), '--through'],
+  [exec('--through s3cret'), '--through', 'got one without http://'],
   [exec(`--through ${URL}?key=s3cret`), '--through'],
   [exec('--api-key s3cret'), '--api-key', '--through'],
   [`serve --through ${URL}`, '--through', 'exec'],
@@ -169,6 +169,7 @@ const USAGE: readonly Row[] = [
   [verify('--only idempotency'), 'Idempotency-Key'],
   [verify('--only auht'), '--only', "'auht'"],
   [`verify ${URL} --api-kye=s3cret`, '--api-kye', '--api-key?'],
+  ['verify localhost:4280/v1 --api-key s3cret-key', '<base-url>', 'got one without http://'],
   ['verify http://me:s3cret@127.0.0.1:1/v1 --api-key s3cret-key', '<base-url>'],
   [verify(''), URL],
 ]

@@ -429,13 +429,13 @@ test('test double - names an invalid option', () => {
   const wrong: [options: object, message: RegExp][] = [
     [{ time: '2030-01-01T00:00:00' }, /Expected `time` to be an instant/],
     [{ journal: 0 }, /`journal` to be an integer of at least 1, got 0/],
-    [{ baseUrl: '/v1' }, /`baseUrl` to be an absolute http or https URL/],
-    [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` to be an absolute http or https URL/],
-    [{ baseUrl: 'http://' }, /`baseUrl` to be an absolute http or https URL/],
+    [{ baseUrl: '/v1' }, /`baseUrl` .*, got one without http:\/\/$/],
+    [{ baseUrl: 'ftp://localhost/v1' }, /`baseUrl` .*, got one without http:\/\/$/],
+    [{ baseUrl: 'http://' }, /`baseUrl` .*, got a string$/],
     ...['http://a/v1#f', 'http://a/v1?q', 'http://me:s3cret@a/v1', new URL('http://a/v1')].map(
       (baseUrl): [object, RegExp] => [
         { baseUrl },
-        /^Expected `baseUrl` to be an absolute http or https URL, without user name, query and fragment, got an? [a-z]+$/,
+        /^Expected `baseUrl` to be an address .*, without user name, query and fragment, got an? [a-z]+$/,
       ],
     ),
     [{ faults: [{ kind: 'delay' }] }, /`duration`/],

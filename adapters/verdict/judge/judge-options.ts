@@ -6,26 +6,17 @@ import {
   isOneOf,
   type OptionsOf,
   optional,
-  type Rule,
   settingsOf,
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
 import type { Clock } from '../../../src/ports.js'
+import { isServiceUrl } from '../../access-rules.js'
 import { RULES, type RuleId } from '../rules/index.js'
-
-/** Secret, because it may hold a password. */
-export const isServiceUrl: Rule = {
-  expected:
-    'an address with http:// or https://, such as http://127.0.0.1:4280/v1, without user name, query and fragment',
-  accepts: value =>
-    typeof value === 'string' && /^https?:\/\/[^?#@]+$/i.test(value) && URL.canParse(value),
-  secret: true,
-}
 
 export const JUDGE_OPTIONS = {
   /** The service, such as `https://staging.example.org/v1`. Other requests are not judged. */
-  baseUrl: typed<string>(isServiceUrl),
+  baseUrl: isServiceUrl,
   /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
   /**
