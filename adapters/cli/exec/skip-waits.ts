@@ -31,6 +31,8 @@ interface SkippingOptions {
 interface Sleep {
   /** Its next wake-up; null for none. */
   readonly sleep: number | null
+  /** True if it only cleans up then, such as idle connections: time jumps to no such wake-up. */
+  readonly isIdle?: boolean
   /** Its connections to the store. */
   readonly connections: readonly (readonly [port: number, written: number, read: number])[]
   /** The skipped time that it knows of. */
@@ -121,13 +123,15 @@ export async function skipWaits(options: SkippingOptions) {
     }
     isSettling = false
     // A request may be read before its announcement, so only what stays unannounced ends the skipping.
-    if (!isOver && !hasStranger() && processes.size > 0 && isQuiet()) jump()
+    if (!isOver && !hasStranger() && isQuiet()) jump()
   }
 
   function isQuiet(): boolean {
     const isAsleep = (one: Sleep | undefined) =>
       one?.skipped === time.skipped && one.connections.every(store.isReadByBothEnds)
-    return doubles().every(one => !one.isBusy()) && [...processes.values()].every(isAsleep)
+    const all = [...processes.values()]
+    const isAwaited = all.some(one => !one?.isIdle)
+    return isAwaited && all.every(isAsleep) && doubles().every(one => !one.isBusy())
   }
 
   function jump(): void {

@@ -77,12 +77,14 @@ function install([controlPort, token, ahead], storePort) {
     if (!control) return
     if (quietProbes < 2 || sockets.isBusy() || isProcessBusy()) return probe.refresh()
     const open = sockets.ofStore()
-    const isWaiting = open.some(sockets.isInFlight)
-    // Of the others, short ones only tick: fetch has one for its idle connections.
-    const isCounted = timer => isWaiting || timer.hasRef() || timer._idleTimeout > 1_000
-    const next = timers.next(isCounted)
     const connections = open.map(one => [one.localPort, one.bytesWritten, one.bytesRead])
-    tell({ sleep: next === undefined ? null : date() + next - time(), connections, skipped })
+    const isWaiting = open.some(sockets.isInFlight)
+    const running = timers.inOrder()
+    const isIdle = !isWaiting && !running.some(timer => timer.hasRef())
+    // Of the others, short ones only tick: fetch has one for its idle connections.
+    const next = running.find(one => isWaiting || one.hasRef() || one._idleTimeout > 1_000)
+    const sleep = next ? date() + timers.dueOf(next) - time() : null
+    tell({ sleep, isIdle, connections, skipped })
     isAsleep = true
   }
 }
@@ -117,7 +119,8 @@ function watchTimers(prototype, time) {
   }
 
   return {
-    next: isCounted => about.get(inOrder().find(isCounted))?.due,
+    inOrder,
+    dueOf: timer => about.get(timer).due,
     shorten() {
       isShortening = true
       for (const timer of inOrder()) {
