@@ -22,9 +22,3 @@ export function orElse<T, U>(
     return recover(error)
   }
 }
-
-/** Loads a module on first use: parsers take most of the import time, and lists need none. */
-export function lazy<T>(load: () => Promise<T>): () => Awaitable<T> {
-  let loaded: T | undefined
-  return () => loaded ?? load().then(module => (loaded = module))
-}

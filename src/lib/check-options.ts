@@ -177,7 +177,7 @@ export function rule<T>(expected: string, accepts: Rule['accepts']): Rule<T> {
   return { expected, accepts }
 }
 
-function isInteger(value: unknown, minimum: number): boolean {
+export function isInteger(value: unknown, minimum: number): boolean {
   return Number.isSafeInteger(value) && (value as number) >= minimum
 }
 

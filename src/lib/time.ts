@@ -1,4 +1,4 @@
-import { LONGEST_TIMER, OptionError, type Rule, type TimeRule } from './check-options.js'
+import { check, LONGEST_TIMER, type Rule, rule, type TimeRule } from './check-options.js'
 
 /** Ms since the Unix epoch, an ISO 8601 string with a time zone, or a Date. */
 export type Instant = number | string | Date
@@ -16,27 +16,26 @@ export const isClockTime: Rule = {
 }
 
 const YEARS = 'an instant in the years 0000 to 9999'
-/** Texts for the command line, where `instantOf` and `durationOf` take no bare number. */
+/** For the command line, which takes no bare number. */
 export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
-export const DURATION_TEXT = 'a duration: a number with its unit, such as 500ms, 61s, 24h or 1d'
 
 /** @throws OptionError naming the field */
-export function instantOf(name: string, value: Instant, expected = isInstant.expected): number {
-  const instant = msOfInstant(value)
-  if (isClockTime.accepts(instant)) return instant
-  throw new OptionError({ option: name, expected, got: show(value) })
+export function instantOf(name: string, value: Instant): number {
+  check(name, value, isInstant)
+  return msOfInstant(value)
 }
 
 /** @throws OptionError naming the field */
-export function durationOf(
-  name: string,
-  value: Duration,
-  expected = "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
-): number {
-  const ms = msOfDuration(value)
-  if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms
-  throw new OptionError({ option: name, expected, got: show(value) })
+export function durationOf(name: string, value: Duration): number {
+  check(name, value, isAnyDuration)
+  return msOfDuration(value)
 }
+
+/** Includes fractions of a ms. */
+const isAnyDuration = rule(
+  "a duration: ms of at least 0, or a text like '61s', '1m', '24h' or '1d'",
+  value => msOfDuration(value) >= 0 && msOfDuration(value) <= Number.MAX_SAFE_INTEGER,
+)
 
 export const isInstant: TimeRule<Instant> = {
   expected: `${YEARS}: ms, not seconds, since the Unix epoch, or ISO 8601 like '2030-01-01T00:00:00Z'`,
@@ -104,8 +103,4 @@ function isoInstant(text: string): number {
 /** Rejects 30 February, which `Date.parse` reads as 2 March. */
 function isDay(date: string): boolean {
   return new Date(date).getUTCDate() === Number(date.slice(8))
-}
-
-function show(value: unknown): string {
-  return typeof value === 'string' ? `'${value.slice(0, 80)}'` : String(value)
 }

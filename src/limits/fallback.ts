@@ -1,4 +1,5 @@
 import { type Awaitable, chain, isPromise, orElse } from '../lib/async.js'
+import { isInteger } from '../lib/check-options.js'
 import type { RateLimitStore } from '../ports.js'
 import { memoryRateLimitStore } from './memory-rate-limits.js'
 import type { Decision } from './windows-and-bans.js'
@@ -136,8 +137,4 @@ function checkDecision(decision: Decision, now: number): Decision {
   const [field] = Object.entries(rules).find(([, holds]) => !holds) ?? []
   if (!field) return decision
   throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
-}
-
-function isInteger(value: unknown, minimum: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= minimum
 }
