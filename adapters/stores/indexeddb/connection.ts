@@ -2,25 +2,10 @@ import { inTime } from '../kit/time-limit.js'
 import { explain, IndexedDbError, isFromBrowser } from './failures.js'
 import { type Database, factory, type Mode, type ObjectStore, resultOf } from './platform.js'
 
-/** Its methods reject with an IndexedDbError. */
-export interface Connection {
-  /**
-   * Runs a task in a transaction, in turn with other pages and workers: all of its changes are
-   * stored, or none. The task may wait only for its own requests.
-   * @param ms replaces the time limit of the connection
-   */
-  run<T>(
-    mode: Mode,
-    names: readonly StoreName[],
-    task: (stores: Stores) => Promise<T>,
-    ms?: number,
-  ): Promise<T>
-  /** Finishes the calls in progress. May be called again. */
-  close(): Promise<void>
-}
+export type Connection = ReturnType<typeof connect>
 
 export type Stores = Readonly<Record<StoreName, ObjectStore>>
-export type StoreName = keyof typeof STORES
+type StoreName = keyof typeof STORES
 
 const VERSION = 1
 
@@ -44,17 +29,18 @@ const LOCKED =
 
 /**
  * Opens a database at the first call, and creates it if it is missing. If the browser closes it,
- * the next call opens it again, and rejects if it was deleted meanwhile.
+ * the next call opens it again, and rejects if it was deleted meanwhile. Calls reject with an
+ * IndexedDbError.
  * @param timeoutMs limits the wait for opening, and then for the transaction
  */
-export function connect(name: string, timeoutMs: number): Connection {
+export function connect(name: string, timeoutMs: number) {
   const calls = new Set<Promise<unknown>>()
   let opening: Promise<Database> | undefined
   let known: string | undefined
   let isClosed = false
 
   return {
-    async run(...given) {
+    async run<T>(...given: Parameters<typeof attempt<T>>): Promise<T> {
       if (isClosed) throw new IndexedDbError(name, 'is closed')
       const call = attempt(...given)
       calls.add(call)
@@ -68,13 +54,19 @@ export function connect(name: string, timeoutMs: number): Connection {
         calls.delete(call)
       }
     },
-    async close() {
+    /** Finishes the calls in progress. May be called again. */
+    async close(): Promise<void> {
       isClosed = true
       await Promise.allSettled(calls)
       disconnect()
     },
   }
 
+  /**
+   * Runs a task in a transaction, in turn with other pages and workers: all of its changes are
+   * stored, or none. The task may wait only for its own requests.
+   * @param ms replaces the time limit of the connection
+   */
   async function attempt<T>(
     mode: Mode,
     names: readonly StoreName[],

@@ -20,34 +20,26 @@ export interface FileParts {
  * Document and journal as one. A call that rejects has changed nothing, and may be retried. Callers
  * make one change at a time.
  */
-export interface Files {
-  /** @throws JsonFileError while nothing can be stored: a file or the lock is gone, or a create would not fit */
-  refuseUnusable(): void
-  append(lines: string): Promise<void>
-  /** Compacts a journal larger than the document, or a share of it when idle. Never rejects. */
-  compact(when: 'busy' | 'idle'): Promise<void>
-  replace(index: PetIndex): Promise<void>
-  close(): Promise<void>
-}
-
-export function createFiles(parts: FileParts): Files {
+export function createFiles(parts: FileParts) {
   const { path, document, content, journal, lock, report } = parts
   let repair: (() => Promise<void>) | undefined
   let retryAt = 0
 
   return {
-    refuseUnusable() {
+    /** @throws JsonFileError if a file or the lock is gone, or a create would not fit */
+    refuseUnusable(): void {
       refuseMissing()
       refuseFull(content.length + journal.length + MAX_BODY_BYTES)
     },
-    async append(lines) {
+    async append(lines: string): Promise<void> {
       await settle()
       refuseMissing()
       refuseFull(content.length + journal.length + Buffer.byteLength(lines))
       if (journal.length === 0) await begin()
       await change(() => journal.append(lines, content.id as string), journal.undo)
     },
-    async compact(when) {
+    /** Compacts a journal larger than the document, or a share of it when idle. Never rejects. */
+    async compact(when: 'busy' | 'idle'): Promise<void> {
       if (journal.length === 0 || journal.length < compactionLength(when)) return
       try {
         await settle()
@@ -63,7 +55,7 @@ export function createFiles(parts: FileParts): Files {
         )
       }
     },
-    async replace(index) {
+    async replace(index: PetIndex): Promise<void> {
       await settle()
       refuseMissing()
       refuseFull(lengthOf(index))
@@ -72,7 +64,7 @@ export function createFiles(parts: FileParts): Files {
       await write(() => content.write(index))
       document.data = index
     },
-    async close() {
+    async close(): Promise<void> {
       try {
         if (!content.isInPlace() && journal.length > 0) throw new JsonFileError(path, MOVED)
         await settle()

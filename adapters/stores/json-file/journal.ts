@@ -5,32 +5,22 @@ import { ifPresent, isSameFile, keepOwner, syncFolder } from '../kit/durable-fil
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 
-/** Batches that the document lacks, after an empty batch that names the document. */
-export interface Journal {
-  /** Durable bytes; 0 without a file. */
-  readonly length: number
-  /** Creates the file for a document. After a rejection, call `remove`. */
-  begin(documentId: string): Promise<void>
-  /** Resolves once the lines are durable. After a rejection, call `undo`. */
-  append(lines: string, documentId: string): Promise<void>
-  /** A restart would find all batches at the path. */
-  isInPlace(): boolean
-  undo(): Promise<void>
-  remove(): Promise<void>
-  close(): Promise<void>
-}
+export type Journal = ReturnType<typeof createJournal>
 
-export function createJournal(disk: Disk, path: string, document: string, lock: Lock): Journal {
+/** Batches that the document lacks, after an empty batch that names the document. */
+export function createJournal(disk: Disk, path: string, document: string, lock: Lock) {
   let file: number | undefined
   let opened: FileStats | undefined
   let length = 0
   let isOurs = false
 
   return {
+    /** Durable bytes; 0 without a file. */
     get length() {
       return length
     },
-    async begin(documentId) {
+    /** Creates the file for a document. After a rejection, call `remove`. */
+    async begin(documentId: string): Promise<void> {
       lock.check()
       if (disk.existsSync(path)) {
         throw new JsonFileError(path, 'was put there by another program; move it away')
@@ -47,7 +37,8 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
       await syncFolder(disk, path)
       length = batch.length
     },
-    async append(lines, documentId) {
+    /** Resolves once the lines are durable. After a rejection, call `undo`. */
+    async append(lines: string, documentId: string): Promise<void> {
       const batch = encodeBatch(lines, documentId)
       lock.check()
       const own = file as number
@@ -58,8 +49,9 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
       if (!isInPlace()) throw new JsonFileError(path, 'was moved, replaced or cut')
       length += batch.length
     },
+    /** A restart would find all batches at the path. */
     isInPlace: () => isInPlace(),
-    async undo() {
+    async undo(): Promise<void> {
       await disk.ftruncate(file as number, length)
       await disk.fsync(file as number)
     },

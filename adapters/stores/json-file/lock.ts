@@ -4,22 +4,17 @@ import type { Disk } from '../kit/disk.js'
 import { ifPresent, isSameFile } from '../kit/durable-files.js'
 import { JsonFileError } from './json-file-error.js'
 
-export interface Lock {
-  /** A folder for the holder only: its path ends when another process takes the lock. */
-  readonly folder: string
-  /** @throws JsonFileError when the lock is lost, such as to a process in another container */
-  check(): void
-  release(): Promise<void>
-}
+export type Lock = Awaited<ReturnType<typeof takeLock>>
 
 /**
  * Locks by a folder that contains one folder, named after its owner. The lock appears by a rename,
  * and goes to whoever removes the folder of a dead owner, so exactly one process gets it.
  * @throws JsonFileError naming the process that holds the lock
  */
-export async function takeLock(disk: Disk, path: string): Promise<Lock> {
+export async function takeLock(disk: Disk, path: string) {
   const lock = `${path}.lock`
   const own = [disk.pid, await startOf(disk, disk.pid), randomBytes(6).toString('hex')].join('-')
+  /** A folder for the holder only: its path ends when another process takes the lock. */
   const folder = join(lock, own)
   let held: number | undefined
 
@@ -102,6 +97,7 @@ export async function takeLock(disk: Disk, path: string): Promise<Lock> {
     await disk.rmdir(folder)
   }
 
+  /** @throws JsonFileError when the lock is lost, such as to a process in another container */
   function check(): void {
     if (disk.existsSync(folder)) return
     const fix = 'make sure that only one process uses the file, then restart this one'

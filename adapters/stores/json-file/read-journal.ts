@@ -11,15 +11,10 @@ import { checksumOf, HEADER, HEADER_LENGTH } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { storedKeySchema, storedPetSchema } from './parse-document.js'
 
-export interface Left {
-  readonly hasJournal: boolean
-  /** Reports that the journal ends in an unfinished write, which was never acknowledged. */
-  readonly unfinished?: JsonFileError
-}
-
 /**
  * Adds the animals of a journal to its document, unless the document has them already, as after a
  * crash at the end of a compaction.
+ * @returns the problem of a journal that ends in an unfinished write, which was never acknowledged
  * @throws JsonFileError for a journal that is damaged, or was not written for this document
  */
 export async function readJournal(
@@ -28,7 +23,7 @@ export async function readJournal(
   document: string,
   { id, hasJournal }: Pick<DocumentFile, 'id' | 'hasJournal'>,
   index: PetIndex,
-): Promise<Left> {
+): Promise<{ readonly hasJournal: boolean; readonly unfinished?: JsonFileError }> {
   const bytes = await ifPresent(disk.readFile(path))
   if (hasJournal && !bytes?.length) {
     const fix = 'copy both files, or remove `journal` from the document to lose them'

@@ -5,28 +5,23 @@ import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../k
 import type { Connection } from './connection.js'
 import { lockedFor } from './failures.js'
 
-export interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
+interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
   readonly timeoutMs: number
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
 }
 
 /** Changes of one kind. Changes that wait at the same time are applied together. */
-export interface Changes<Change, Answer> {
-  /** Rejects if the lock stays taken for the time limit, from the arrival of this change on. */
-  make(change: Change, isGone?: IsGone): Awaitable<Answer>
-  close(): Promise<void>
-}
-
 export function createChanges<Change, Answer>(
   connection: Connection,
   { timeoutMs, apply, ...limits }: ChangeOptions<Change, Answer>,
-): Changes<Change, Answer> {
+) {
   const { path } = connection
   const late = () => lockedFor(path)
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const batches = createBatches(settle, { ...limits, queue })
   return {
-    make(change, isGone) {
+    /** Rejects if the lock stays taken for the time limit, from the arrival of this change on. */
+    make(change: Change, isGone?: IsGone): Awaitable<Answer> {
       const answers = batches.mayGoFirst() && connection.attempt(() => apply([change]))
       return answers ? (answers[0] as Answer) : batches.add(change, isGone)
     },

@@ -1,42 +1,12 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Awaitable } from '../../../src/lib/async.js'
-import { type Database, loadDriver, type Statement, type Value } from './driver.js'
+import { type Database, loadDriver, type Value } from './driver.js'
 import { explain, IGNORED, isBusy, SqliteError } from './failures.js'
 import { locate, type Watch, watch } from './locate.js'
 import { prepareTables } from './schema.js'
 
-/** Its methods throw a SqliteError, also after `close` and once the file was replaced. */
-export interface Connection {
-  readonly path: string
-  prepare(sql: string): Statement
-  /**
-   * Prepares the insert of one row.
-   * @returns a function that returns its rowid, and throws if a trigger ignores it
-   */
-  prepareInsert(sql: string): (...values: readonly Value[]) => number
-  /** Runs a task at once; undefined while another process holds the lock. */
-  attempt<T>(task: () => T): T | undefined
-  /**
-   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp`
-   * returns true, by default after the time limit.
-   */
-  run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T>
-  /** Reads one state of the file, as part of a task. */
-  reading<T>(part: () => T): T
-  /** Writes all or nothing while it holds the lock, as part of a task. */
-  writing<T>(part: () => T): T
-  /**
-   * Runs a long part, which needs its own connection.
-   * @param mayBegin throws if the wait for the lock is to end
-   */
-  during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>): Promise<T>
-  /** From now on, commits survive a power cut. */
-  sync(): void
-  /** Throws if the file cannot be used. Other methods check the file every 100 ms at most. */
-  look(): void
-  close(): void
-}
+export type Connection = ReturnType<typeof createConnection>
 
 export type TransactionKind = 'reading' | 'writing'
 
@@ -118,26 +88,27 @@ function isWhole(own: Database, anew: Database): boolean {
   }
 }
 
-function createConnection(
-  path: string,
-  database: Database,
-  timeoutMs: number,
-  files: Watch,
-): Connection {
+/** Its methods throw a SqliteError, also after `close` and once the file was replaced. */
+function createConnection(path: string, database: Database, timeoutMs: number, files: Watch) {
   const transactions = transactionsOf(database)
   let isClosed = false
   return {
     path,
-    prepare: sql => database.prepare(sql),
-    prepareInsert(sql) {
+    prepare: (sql: string) => database.prepare(sql),
+    /**
+     * Prepares the insert of one row.
+     * @returns a function that returns its rowid, and throws if a trigger ignores it
+     */
+    prepareInsert(sql: string) {
       const statement = database.prepare(sql)
-      return (...values) => {
+      return (...values: readonly Value[]): number => {
         const { changes, lastInsertRowid } = statement.run(...values)
         if (Number(changes) !== 1) throw new SqliteError(path, IGNORED)
         return Number(lastInsertRowid)
       }
     },
-    attempt(task) {
+    /** Runs a task at once; undefined while another process holds the lock. */
+    attempt<T>(task: () => T): T | undefined {
       try {
         return use(task, false)
       } catch (error) {
@@ -146,9 +117,15 @@ function createConnection(
       }
     },
     run,
-    reading: part => transactions.run('reading', part),
-    writing: part => transactions.run('writing', part),
-    async during(kind, mayBegin, part) {
+    /** Reads one state of the file, as part of a task. */
+    reading: <T>(part: () => T) => transactions.run('reading', part),
+    /** Writes all or nothing while it holds the lock, as part of a task. */
+    writing: <T>(part: () => T) => transactions.run('writing', part),
+    /**
+     * Runs a long part, which needs its own connection.
+     * @param mayBegin throws if the wait for the lock is to end
+     */
+    async during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>) {
       const { begin, commit, undo } = transactions
       await run(() => {
         mayBegin()
@@ -163,7 +140,9 @@ function createConnection(
         throw explain(error, path)
       }
     },
+    /** From now on, commits survive a power cut. */
     sync: () => void database.exec('PRAGMA synchronous = FULL'),
+    /** Throws if the file cannot be used. Other methods check the file every 100 ms at most. */
     look: () => use(() => {}, true),
     close() {
       isClosed = true
@@ -171,6 +150,10 @@ function createConnection(
     },
   }
 
+  /**
+   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp`
+   * returns true, by default after the time limit.
+   */
   function run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T> {
     try {
       return use(task, false)

@@ -8,14 +8,9 @@ export interface Database {
 }
 
 export interface Statement {
-  run(...values: readonly Value[]): Result
+  run(...values: readonly Value[]): { changes: number | bigint; lastInsertRowid: number | bigint }
   get(...values: readonly Value[]): Row | undefined
   all(...values: readonly Value[]): Row[]
-}
-
-export interface Result {
-  readonly changes: number | bigint
-  readonly lastInsertRowid: number | bigint
 }
 
 export type Value = number | bigint | string | null

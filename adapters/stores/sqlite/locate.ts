@@ -33,29 +33,26 @@ export async function locate(path: string): Promise<string> {
   return real
 }
 
-/** Watches a database, its WAL and its shared memory, without which others miss animals. */
-export interface Watch {
-  /**
-   * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
-   * @param now checks even if that was done a moment ago
-   * @returns true if it checked
-   * @throws SqliteError once a file was moved, replaced or cut
-   */
-  look(now: boolean): boolean
-  note(): void
-}
+export type Watch = ReturnType<typeof watch>
 
 /**
+ * Watches a database, its WAL and its shared memory, without which others miss animals.
  * @param real its real path
  * @param isWhole returns true if a connection without a cache can read the last animal
  */
-export function watch(path: string, real: string, isWhole: () => boolean): Watch {
+export function watch(path: string, real: string, isWhole: () => boolean) {
   const known = new Map([['', fileAt(real)]])
   let gone: string | undefined
   let lookAt = 0
 
   return {
-    look(now) {
+    /**
+     * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
+     * @param now checks even if that was done a moment ago
+     * @returns true if it checked
+     * @throws SqliteError once a file was moved, replaced or cut
+     */
+    look(now: boolean): boolean {
       const time = performance.now()
       const looks = now || time >= lookAt
       if (looks) {
@@ -65,7 +62,7 @@ export function watch(path: string, real: string, isWhole: () => boolean): Watch
       if (gone !== undefined) throw new SqliteError(path + gone, MOVED)
       return looks
     },
-    note() {
+    note(): void {
       for (const end of ['-wal', '-shm']) {
         const found = fileAt(real + end)
         if (found && isSameFile(found, known.get(end) ?? found)) known.set(end, found)
