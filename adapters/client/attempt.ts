@@ -1,7 +1,6 @@
-import type { ClientOptions } from './client-options.js'
+import type { ClientSettings } from './client-options.js'
 import { ConnectionError, ContractError } from './errors.js'
 import { type AnnouncedLimits, readLimits } from './rate-limit-headers.js'
-import type { Time } from './time.js'
 
 export interface ClientRequest {
   readonly method: 'GET' | 'POST'
@@ -19,10 +18,7 @@ export interface Answer {
   readonly text: string
 }
 
-export interface AttemptOptions extends Pick<ClientOptions, 'fetch'> {
-  readonly time: Time
-  readonly maxResponseBytes: number
-}
+type AttemptOptions = Pick<ClientSettings, 'fetch' | 'maxResponseBytes' | 'time'>
 
 /**
  * Sends a request once. Redirects are not followed: they would take the animal, or the key, to

@@ -8,7 +8,6 @@ import {
   optional,
   rule,
   type SettingsOf,
-  settingsOf,
   typed,
   withDefault,
 } from '../../src/lib/check-options.js'
@@ -105,11 +104,6 @@ export interface ClientOptions extends OptionsOf<typeof CLIENT_OPTIONS> {}
 
 export interface ClientSettings extends SettingsOf<typeof CLIENT_OPTIONS> {
   readonly time: Time
-}
-
-/** @throws OptionError, which never shows the API key */
-export function readClientOptions(given: ClientOptions) {
-  return settingsOf(CLIENT_OPTIONS, given)
 }
 
 /** Checks the shape, because signals may come from other realms and polyfills. */

@@ -1,5 +1,5 @@
 import type { RateLimit } from '../../src/api-error.js'
-import { check, isObject } from '../../src/lib/check-options.js'
+import { check, isObject, settingsOf } from '../../src/lib/check-options.js'
 import type { Int64 } from '../../src/lib/int64.js'
 import { parseJson, toJson } from '../../src/lib/json.js'
 import { type Duration, isTimeout } from '../../src/lib/time.js'
@@ -8,12 +8,7 @@ import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
 import { PAGE_SIZE, type PetStatus } from '../../src/pets/specification.js'
 import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
-import {
-  type ClientOptions,
-  isIdempotencyKey,
-  isSignal,
-  readClientOptions,
-} from './client-options.js'
+import { CLIENT_OPTIONS, type ClientOptions, isIdempotencyKey, isSignal } from './client-options.js'
 import { readErrorResponse, toError } from './error-response.js'
 import { ContractError } from './errors.js'
 import { createSender } from './sender.js'
@@ -100,7 +95,7 @@ export interface Client extends Pets {
  * await pets.close()
  */
 export function createClient(given: ClientOptions): Client {
-  const options = readClientOptions(given)
+  const options = settingsOf(CLIENT_OPTIONS, given)
   const { apiKey, clock, sleep } = options
   const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/pets`
   const authorization = { Authorization: `Bearer ${apiKey}` }
@@ -160,7 +155,7 @@ export function createClient(given: ClientOptions): Client {
     const { status } = query
     const limit = PAGE_SIZE.maximum
     checkListPetsQuery({ status }, true)
-    let after: Int64 | undefined
+    let after: number | undefined
     for (;;) {
       const page: readonly Pet[] = await list({ limit, status, after }, call)
       if (after !== undefined && page[0] && page[0].id <= after) {
@@ -174,7 +169,7 @@ export function createClient(given: ClientOptions): Client {
     }
   }
 
-  function list(query: Query, call: CallOptions | undefined): Promise<readonly Pet[]> {
+  function list(query: ListPetsQuery, call: CallOptions | undefined): Promise<readonly Pet[]> {
     const { limit, status, after } = query
     const given = Object.entries({ limit, status, after }).filter(
       ([, value]) => value !== undefined,
@@ -201,10 +196,6 @@ export function createClient(given: ClientOptions): Client {
 }
 
 type Read<T> = (value: unknown, request: string) => T
-
-interface Query extends Omit<ListPetsQuery, 'after'> {
-  readonly after?: Int64 | undefined
-}
 
 function explain({ status, text, limits }: Answer, now: number, retryAt: number): Error {
   const response = readErrorResponse(status, text)

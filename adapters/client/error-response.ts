@@ -2,7 +2,7 @@ import { ApiError, ERROR_STATUS, type ErrorCode, type RateLimit } from '../../sr
 import { parseJson } from '../../src/lib/json.js'
 import { ApiKeyBannedError, RateLimitError } from './errors.js'
 
-export type ErrorResponse = ReturnType<typeof readErrorResponse>
+type ErrorResponse = ReturnType<typeof readErrorResponse>
 
 /** Maps unknown codes, from a newer server or a proxy, to the code of the status. */
 export function readErrorResponse(status: number, text: string) {

@@ -14,7 +14,7 @@ const MARGIN = 2 * SECOND
 /** Delay of the next request by one without a response. */
 const UNANSWERED = SECOND
 
-export interface PaceOptions {
+interface PaceOptions {
   readonly random: () => number
   readonly maxConcurrent: number
 }

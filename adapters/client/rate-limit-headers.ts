@@ -2,7 +2,7 @@ import type { RateLimit } from '../../src/api-error.js'
 import { readHttpDate, readRetryAfterLeniently } from '../../src/lib/retry-after.js'
 import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
-export const SAFE_WAIT = MINUTE + SECOND
+const SAFE_WAIT = MINUTE + SECOND
 
 export interface AnnouncedLimits {
   readonly rateLimit: RateLimit | undefined

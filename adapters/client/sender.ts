@@ -3,10 +3,10 @@ import type { Answer, ClientRequest } from './attempt.js'
 import { waitBefore } from './backoff.js'
 import type { ClientSettings } from './client-options.js'
 import { ApiKeyBannedError, ClosedError, ConnectionError } from './errors.js'
-import type { Wait } from './hooks.js'
+import type { Degraded, Wait } from './hooks.js'
 import { requestedWait } from './rate-limit-headers.js'
 import { createRateLimiter } from './rate-limiter.js'
-import { createSharedKey, type Pause, type SharedKeyOptions } from './shared-through-redis.js'
+import { createSharedKey, type Pause } from './shared-through-redis.js'
 import { createThrottle } from './throttle.js'
 
 interface Api {
@@ -41,12 +41,11 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
   const onWait = (wait: Wait) => notify('onWait', options.onWait, wait)
   const changed = () => throttle.startNext()
   const paused = (pause: Pause) => limiter.pause(pause)
-  const shares: Omit<SharedKeyOptions, 'shared'> = {
-    ...{ key, time, changed, paused },
-    onDegraded: failure => notify('onDegraded', options.onDegraded, failure),
-    onRecovered: recovery => notify('onRecovered', options.onRecovered, recovery),
-  }
-  const sharedKey = shared ? createSharedKey({ shared, ...shares }) : undefined
+  const onDegraded = (failure: Degraded) => notify('onDegraded', options.onDegraded, failure)
+  const onRecovered = () => notify('onRecovered', options.onRecovered, {})
+  const sharedKey = shared
+    ? createSharedKey({ shared, key, time, changed, paused, onDegraded, onRecovered })
+    : undefined
   const limiter = createRateLimiter(options, sharedKey)
   const throttle = createThrottle({ ...options, onWait }, limiter, sharedKey)
   const closing = new AbortController()

@@ -33,7 +33,7 @@ export interface RedisConnection {
   duplicate(override?: object): unknown
 }
 
-export interface SharedKeyOptions {
+interface SharedKeyOptions {
   readonly shared: string | RedisConnection
   /** Identifies the limit; processes with the same key share it. */
   readonly key: string
@@ -43,7 +43,7 @@ export interface SharedKeyOptions {
   /** Called when another process has learned that nothing may be sent. */
   readonly paused: (pause: Pause) => void
   readonly onDegraded: (failure: Degraded) => void
-  readonly onRecovered: (recovery: object) => void
+  readonly onRecovered: () => void
 }
 
 export interface Unit {
@@ -187,7 +187,7 @@ function createConnection(options: SharedKeyOptions) {
     if (next !== 'new' && isAway !== (next === 'away')) {
       isAway = !isAway
       if (isAway) onDegraded({ error })
-      else onRecovered({})
+      else onRecovered()
     }
     changed()
   }
