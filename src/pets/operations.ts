@@ -11,7 +11,7 @@ import { type Awaitable, chain, orElse } from '../lib/async.js'
 import { fingerprint } from '../lib/fingerprint.js'
 import type { Int64 } from '../lib/int64.js'
 import type { Duration } from '../lib/time.js'
-import type { InsertedOnce, IsGone, PetFilter, PetStorage } from '../ports.js'
+import type { InsertedOnce, IsGone, Once, PetFilter, PetStorage } from '../ports.js'
 import { toNewPet } from './pet.js'
 import type { ListPetsQuery } from './query.js'
 import { describeIssues, type NewPet, newPetSchema, type Pet } from './schema.js'
@@ -50,7 +50,7 @@ export interface Signal {
   readonly reason?: unknown
 }
 
-export interface PetsOptions {
+interface PetsOptions {
   readonly storage: PetStorage
   readonly defaultStatus: PetStatus | null
   readonly sunsetAt: number | null
@@ -63,44 +63,33 @@ export interface Idempotency {
   readonly ttl: Duration
 }
 
-/** The operations within the core, synchronous if the storage is. */
-export interface PetOperations {
-  /** @param isGone returns true once the caller has disconnected */
-  createPet(input: unknown, isGone?: IsGone): Awaitable<Pet>
-  /**
-   * Creates the pet, or returns the pet that the key created.
-   * @throws ApiError `idempotency_key_reused` if that was another pet
-   */
-  createPetOnce(
-    input: unknown,
-    name: CreateName,
-    isGone?: IsGone,
-  ): Awaitable<Omit<InsertedOnce, 'fingerprint'>>
-  listPets(filter: PetFilter): Awaitable<readonly Pet[]>
-  /** @param now ms since the epoch */
-  getPet(id: Int64, now: number): Awaitable<Pet>
-}
+export type PetOperations = ReturnType<typeof createPetOperations>
 
-export interface CreateName {
-  readonly scope: string
-  readonly idempotencyKey: string
-  /** ms since the epoch */
-  readonly now: number
-}
-
+/**
+ * The operations within the core, synchronous if the storage is. Times are in ms since the epoch;
+ * `isGone` returns true once the caller has disconnected.
+ */
 export function createPetOperations(
   { storage, defaultStatus, sunsetAt, idempotency }: PetsOptions,
   emit: Emit,
-): PetOperations {
+) {
   return {
-    createPet(input, isGone) {
+    createPet(input: unknown, isGone?: IsGone): Awaitable<Pet> {
       const pet = toNewPet(parse(input), defaultStatus)
       return orElse(
         () => chain(storage.insert(pet, isGone), announced),
         failed('createPet', isGone),
       )
     },
-    createPetOnce(input, { scope, idempotencyKey, now }, isGone) {
+    /**
+     * Creates the pet, or returns the pet that the key created.
+     * @throws ApiError `idempotency_key_reused` if that was another pet
+     */
+    createPetOnce(
+      input: unknown,
+      { scope, idempotencyKey, now }: Pick<Once, 'scope' | 'idempotencyKey'> & { now: number },
+      isGone?: IsGone,
+    ): Awaitable<InsertedOnce> {
       const parsed = parse(input)
       const pet = toNewPet(parsed, defaultStatus)
       // The fingerprint ignores `defaultStatus`, so that changing it does not break retries.
@@ -118,8 +107,9 @@ export function createPetOperations(
         failed('createPet', isGone),
       )
     },
-    listPets: filter => orElse(() => storage.list(filter), failed('listPets')),
-    getPet(id, now) {
+    listPets: (filter: PetFilter): Awaitable<readonly Pet[]> =>
+      orElse(() => storage.list(filter), failed('listPets')),
+    getPet(id: Int64, now: number): Awaitable<Pet> {
       if (sunsetAt !== null && now >= sunsetAt) throw gone(sunsetAt)
       const key = typeof id === 'bigint' ? Number(id) : id
       if (!Number.isSafeInteger(key) || key < 1) throw notFound(NO_PET)

@@ -21,22 +21,20 @@ export interface AnswerOptions {
   readonly idempotency: Idempotency | null
 }
 
-/** Answers an admitted request. Throws or rejects with the failure. */
-export type Answers = (
-  route: OperationRoute,
-  request: ApiRequest,
-  now: number,
-  knownKey: KnownKey | undefined,
-) => Awaitable<Representation>
-
+/** Returns a function that answers an admitted request. It throws or rejects with the failure. */
 export function createAnswers(
   operations: PetOperations,
   headersOf: Pick<ResponseHeaders, 'created' | 'next'>,
   { maxBodyBytes, pagination, idempotency }: AnswerOptions,
-): Answers {
+) {
   const readQuery = createQueryReader(pagination)
 
-  return (route, request, now, knownKey) => {
+  return (
+    route: OperationRoute,
+    request: ApiRequest,
+    now: number,
+    knownKey: KnownKey | undefined,
+  ): Awaitable<Representation> => {
     switch (route.operation) {
       case 'getPet':
         return chain(operations.getPet(route.petId, now), found)

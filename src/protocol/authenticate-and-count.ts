@@ -46,14 +46,7 @@ export const UNCOUNTED: Admission = {
   failure: undefined,
 }
 
-export interface AdmissionControl {
-  /** Finds the valid key of a token, without counting. */
-  identify(token: string | undefined, now: number): KnownKey | undefined
-  /** Identifies the caller, counts one request, then requires a valid key. */
-  admit(caller: Caller): Awaitable<Admission>
-}
-
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly apiKeys: ApiKeys
   /** Undefined turns rate limiting off. */
   readonly rateLimitStore: Pick<RateLimitStore, 'consume'> | undefined
@@ -63,16 +56,19 @@ export interface AdmissionOptions {
   readonly emit: Emit
 }
 
+export type AdmissionControl = ReturnType<typeof createAdmissionControl>
+
 /**
  * Guards every operation except the host's own. Callers without a valid key are counted by address,
  * so that strangers can neither use up nor ban a key (spec §5, §8).
  */
-export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
+export function createAdmissionControl(options: AdmissionOptions) {
   const { apiKeys, rateLimitStore, anonymous, isShadow, emit } = options
 
   return {
     identify,
-    admit(caller) {
+    /** Identifies the caller, counts one request, then requires a valid key. */
+    admit(caller: Caller): Awaitable<Admission> {
       const { token, client = 'local', now } = caller
       const knownKey = identify(token, now)
       const limits = knownKey ? knownKey.limits : anonymous
@@ -86,6 +82,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     },
   }
 
+  /** Finds the valid key of a token, without counting. */
   function identify(token: string | undefined, now: number): KnownKey | undefined {
     return token === undefined ? undefined : apiKeys.find(token, now)
   }

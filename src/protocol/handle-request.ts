@@ -97,15 +97,7 @@ export function createProtocol(
     const hasOrigin = request.headers['origin'] !== undefined
     const hasCors = allowsOrigins(request)
     const bytes = content?.bytes
-    const headers = headersOf.all({
-      now,
-      bytes,
-      admission,
-      operation,
-      own,
-      hasCors,
-      hasOrigin,
-    })
+    const headers = headersOf.all({ now, bytes, admission, operation, own, hasCors, hasOrigin })
     const { knownKey, shadowed } = admission
     const about =
       shadowed === undefined ? { operation, knownKey } : { operation, knownKey, shadowed }
