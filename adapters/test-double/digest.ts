@@ -32,10 +32,7 @@ export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly
 
 /** Omits connections and most headers, which depend on the network and the entry point. */
 export function withoutNetwork({ connections: _, exchanges, ...journal }: JournalState) {
-  return {
-    ...journal,
-    exchanges: exchanges.map(withoutConnection),
-  }
+  return { ...journal, exchanges: exchanges.map(withoutConnection) }
 }
 
 function withoutConnection({ requestHeaders, headers, ...exchange }: Exchange) {

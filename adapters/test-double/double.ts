@@ -41,8 +41,7 @@ import {
   toListener,
 } from './servers.js'
 import { checkSnapshot, type Snapshot } from './snapshot.js'
-import type { Inspect, State } from './state.js'
-import { type CurrentState, createCurrentState } from './state.js'
+import { type CurrentState, createCurrentState, type Inspect, type State } from './state.js'
 
 /** A store whose time, state and failures a test controls, and which judges its client. */
 export interface TestDouble extends ServedHandler, AsyncDisposable {
@@ -171,14 +170,8 @@ export function createDouble(
   const onWait = () => {
     for (const notice of events.activity) notice()
   }
-  const clock = new ControlledClock(
-    begin.time,
-    {
-      onWait,
-      onChange: () => state().tell({ do: 'clock' }),
-    },
-    source,
-  )
+  const onChange = () => state().tell({ do: 'clock' })
+  const clock = new ControlledClock(begin.time, { onWait, onChange }, source)
   let realTime: ControlledClock | undefined
   const real = () => (realTime ??= new ControlledClock({ frozen: false }, { onWait }))
   const endDelays = () => {
@@ -323,8 +316,7 @@ function snapshotsOf(current: CurrentState): Pick<TestDouble, 'snapshot' | 'rest
       if (!snapshot) {
         const got = given ? `'${given}'` : 'nothing'
         const expected = 'a snapshot or the name of one'
-        const message = `Expected ${expected}, got ${got}`
-        throw new OptionError({ option: 'snapshot', expected, got }, message)
+        throw new OptionError({ option: 'snapshot', expected, got })
       }
       const checked = checkSnapshot(snapshot)
       current.replace(checked, current.get().apiKeys)
@@ -365,5 +357,3 @@ function handle(request: ApiRequest, state: State): Awaitable<ApiResponse> {
   // A request ends in the state that it began in, however long its body takes to arrive.
   return chain(own, state.handle)
 }
-
-/** @throws ApiError `invalid_request` */

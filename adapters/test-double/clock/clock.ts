@@ -3,7 +3,6 @@ import {
   isObject,
   LONGEST_TIMER,
   type OptionsOf,
-  type Rule,
   rule,
   settingsOf,
   withDefault,
@@ -313,12 +312,8 @@ export class ControlledClock extends CallableClock {
 
   #endWaits(): void {
     try {
-      for (
-        let due = this.#waits.takeUntil(this.read());
-        due;
-        due = this.#waits.takeUntil(this.read())
-      )
-        due.end()
+      let due = this.#waits.takeUntil(this.read())
+      for (; due; due = this.#waits.takeUntil(this.read())) due.end()
     } finally {
       this.#startTimer()
     }
@@ -349,7 +344,4 @@ function createProcessTimer(onEnd: () => void) {
   }
 }
 
-const isWait: Rule = {
-  expected: 'a number of ms',
-  accepts: value => typeof value === 'number' && value < Number.POSITIVE_INFINITY,
-}
+const isWait = rule('a number of ms', ms => typeof ms === 'number' && ms < Infinity)

@@ -34,10 +34,7 @@ export type Worlds = ReturnType<typeof createWorlds>
 
 const MOST = 1_000
 
-/**
- * Doubles that share only a port.
- * @param above receives what happens in all worlds
- */
+/** Doubles that share only a port. Their verdicts and events are also those of the double above. */
 export function createWorlds(
   options: TestDoubleOptions,
   { verdict, events, clock }: Pick<JudgedDouble, 'verdict' | 'events' | 'clock'>,

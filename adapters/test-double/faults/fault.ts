@@ -1,10 +1,12 @@
 import {
   check,
   type Declared,
+  isBoolean,
   isCount,
   isObject,
   isOneOf,
   isSize,
+  isString,
   isText,
   OptionError,
   type OptionsOf,
@@ -33,10 +35,7 @@ export const TIMES = rule<number | 'always'>(
 )
 
 /** Checked by the scope, because the value depends on the clock. */
-const TIME = optional<Instant | Duration>({
-  expected: 'an instant or a duration',
-  accepts: () => true,
-})
+const TIME = optional(rule<Instant | Duration>('an instant or a duration', () => true))
 
 export const SCOPE_OPTIONS = {
   /** @default every operation */
@@ -187,12 +186,12 @@ function checkRequestHeader(name: string, value: unknown): void {
 }
 
 const PRESENCE: Rule = {
-  expected: 'true or false, as faults hold no credentials (`key` takes the id of an API key)',
-  accepts: value => typeof value === 'boolean',
+  ...isBoolean,
+  expected: 'true or false, as faults hold no credentials (`keyId` takes the id of an API key)',
   secret: true,
 }
 
-const HEADER_VALUE: Rule = {
-  expected: 'a string, true or false',
-  accepts: value => typeof value === 'string' || typeof value === 'boolean',
-}
+const HEADER_VALUE = rule(
+  'a string, true or false',
+  value => isString.accepts(value) || isBoolean.accepts(value),
+)

@@ -5,8 +5,7 @@ import { utf8Length } from '../../../src/lib/utf8.js'
 import type { Clock } from '../../../src/ports.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { TextEncoder } from '../../platform.js'
-import type { FaultKind } from '../../verdict/log/fault-kinds.js'
-import { changes } from '../../verdict/log/fault-kinds.js'
+import { changes, type FaultKind } from '../../verdict/log/fault-kinds.js'
 import type { DelayFault, StatusFault, TrickleFault } from './fault.js'
 import type { TakenFaults } from './faults.js'
 import { lost } from './lose-response.js'
@@ -145,9 +144,6 @@ function merged(
 /** Cuts the body in the middle, so that the message is complete but no JSON. */
 function halved({ pieces: _, ...answer }: ApiResponse): ApiResponse {
   const body = answer.body.slice(0, answer.body.length >> 1)
-  return {
-    ...answer,
-    headers: { ...answer.headers, 'Content-Length': String(utf8Length(body)) },
-    body,
-  }
+  const headers = { ...answer.headers, 'Content-Length': String(utf8Length(body)) }
+  return { ...answer, headers, body }
 }

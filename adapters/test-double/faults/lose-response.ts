@@ -47,10 +47,10 @@ const LOSSES: Record<LostBy, Loss> = {
       response.req.socket.destroySoon()
     },
     inProcess: ({ status, headers, body }) => {
+      const error = new TypeError('terminated', { cause: otherSideClosed() })
       const stream = new ReadableStream<Uint8Array>({
         start: controller => controller.enqueue(firstHalf(body)),
-        pull: controller =>
-          controller.error(new TypeError('terminated', { cause: otherSideClosed() })),
+        pull: controller => controller.error(error),
       })
       return new Response(stream, { status, headers })
     },

@@ -104,7 +104,7 @@ function withText(request: ReadRequest, replace: (text: string) => string): Read
     path: replace(request.path),
     query: replace(request.query),
     headers: namedHeaders(redactedHeaders(headers, replace), replace),
-    body: body === undefined ? undefined : redactedBody(body, replace),
+    body: body && redactedBody(body, replace),
   }
 }
 

@@ -4,7 +4,7 @@ import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import type { Worlds } from '../control/worlds.js'
 import { withControl } from '../create-test-double.js'
-import { createDouble, type JudgedDouble, type TestDouble } from '../double.js'
+import { createDouble, type TestDouble } from '../double.js'
 import type { ReplayableRequest } from '../events.js'
 import { firstDifference } from './difference.js'
 import {
@@ -55,19 +55,11 @@ export async function openRecording(text: string): Promise<OpenRecording> {
   }
 }
 
-export interface ControlledDouble {
-  readonly double: JudgedDouble
-  readonly worlds: Worlds
-}
-
 /**
  * @param control the token of its control tree
  * @throws OptionError for options that a file should not have
  */
-export function createDoubleFor(
-  { begin }: RecordingFile,
-  control: string = crypto.randomUUID(),
-): ControlledDouble {
+export function createDoubleFor({ begin }: RecordingFile, control: string = crypto.randomUUID()) {
   const { keys, options: given, at } = begin
   const options = { ...given, apiKeys: keysOf(keys), time: at, control }
   let worlds: Worlds | undefined
@@ -109,7 +101,7 @@ interface Sending extends ReplayOptions {
  * @returns the first difference, at which it stops; undefined if every step came out as recorded
  */
 export async function takeSteps(
-  { double, worlds }: ControlledDouble,
+  { double, worlds }: ReturnType<typeof createDoubleFor>,
   { begin, steps }: RecordingFile,
   { until = steps.length, send = request => double.handler.handle(request) }: Sending = {},
 ): Promise<Difference | undefined> {
@@ -254,6 +246,6 @@ function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), character => character.charCodeAt(0))
 }
 
-function errorOf({ code, message, status, headers }: Refusal): ApiError {
-  return new ApiError(code as ErrorCode, message, { status, headers })
+function errorOf({ code, message, ...about }: Refusal): ApiError {
+  return new ApiError(code as ErrorCode, message, about)
 }

@@ -1,3 +1,4 @@
+import type { ApiError } from '../../../src/api-error.js'
 import { fingerprint } from '../../../src/lib/fingerprint.js'
 import { toJson } from '../../../src/lib/json.js'
 import { utf8Length } from '../../../src/lib/utf8.js'
@@ -7,7 +8,7 @@ import { TextDecoder } from '../../platform.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import { sorted, usageThatCounts } from '../digest.js'
 import type { Act, DoubleEvent, EventLog, ObservableState } from '../events.js'
-import type { SentRequest, Step, StepAct } from './file.js'
+import type { Refusal, SentRequest, Step, StepAct } from './file.js'
 import type { KeyNames } from './names.js'
 
 /** Bounds the memory of a long run. */
@@ -144,18 +145,15 @@ function sentRequest(request: ReadRequest, seen: SendAct['seen']): SentRequest {
     headers: headers as SentRequest['headers'],
     ...bodyOf(body),
     ...(client !== undefined && { client }),
-    ...(refusal && {
-      refusal: {
-        code: refusal.code,
-        message: refusal.message,
-        status: refusal.status,
-        headers: refusal.headers,
-      },
-    }),
+    ...(refusal && { refusal: refusalOf(refusal) }),
     connection,
     sequential,
     overlap,
   }
+}
+
+function refusalOf({ code, message, status, headers }: ApiError): Refusal {
+  return { code, message, status, headers }
 }
 
 function bodyOf(body: ReadRequest['body']): Pick<SentRequest, 'body' | 'base64'> {
