@@ -59,20 +59,20 @@ function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   return { status: 304, headers: { ...page.headers }, body: '' }
 }
 
-interface Sources {
-  /** Additional sources of styles. */
-  readonly style?: string
-  /** Other origins to which the page may send requests. */
-  readonly connect?: readonly string[]
-}
-
-/** Restricts a page to files of this server; nobody may embed it, and its forms go nowhere. */
-export function contentSecurityPolicy({ style, connect = [] }: Sources = {}): string {
+/**
+ * Restricts a page to files of this server; nobody may embed it, and its forms go nowhere.
+ * @param styles additional sources of styles
+ * @param origins other origins to which the page may send requests
+ */
+export function contentSecurityPolicy(
+  styles: readonly string[] = [],
+  origins: readonly string[] = [],
+): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    ["style-src 'self'", ...(style === undefined ? [] : [style])].join(' '),
-    ["connect-src 'self'", ...connect].join(' '),
+    ["style-src 'self'", ...styles].join(' '),
+    ["connect-src 'self'", ...origins].join(' '),
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",

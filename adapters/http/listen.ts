@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import {
@@ -125,13 +126,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     setImmediate(() => socket.bytesRead === bytesRead && socket.destroy())
   })
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
+  server.listen(port, host)
+  await once(server, 'listening')
   const { address, port: bound } = server.address() as AddressInfo
   const origin = `http://${hostOf(host, address)}:${bound}`
 

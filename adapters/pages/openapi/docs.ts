@@ -37,14 +37,13 @@ export type DocsOptions = Omit<OpenApiOptions, 'baseUrl'>
  * await server.close()
  */
 export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHandler {
-  const {
-    demoKeys: [demoKey],
-  } = settingsOf(OPENAPI_OPTIONS, options)
+  const [demoKey] = settingsOf(OPENAPI_OPTIONS, options).demoKeys
   const { stagingBaseUrl } = options
-  const connect = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
+  const origins = stagingBaseUrl === undefined ? [] : [new URL(stagingBaseUrl).origin]
   // Swagger UI sets inline styles, and its style sheet embeds images.
-  const policy = contentSecurityPolicy({ style: "'unsafe-inline'", connect })
-  const page = { ...PAGE, headers: { ...PUBLIC, 'Content-Security-Policy': policy } }
+  const policy = contentSecurityPolicy(["'unsafe-inline'"], origins)
+  const headers = { ...PUBLIC, 'Content-Security-Policy': policy }
+  const page = { type: HTML, headers, text: DOCS_PAGE }
   const start = { type: JAVASCRIPT, headers: PUBLIC, text: startScript(demoKey) }
   const pages = new Map<string, () => Awaitable<Page>>([
     ['/openapi.json', once(openApi)],
@@ -98,6 +97,5 @@ const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
 const HTML = 'text/html; charset=utf-8'
 
-const PAGE: Page = { type: HTML, text: DOCS_PAGE }
 const STYLE: Page = { type: CSS, headers: PUBLIC, text: DOCS_STYLE }
 const NOT_INSTALLED: Page = { status: 404, type: HTML, headers: PUBLIC, text: NOT_INSTALLED_PAGE }

@@ -4,6 +4,7 @@ import { PET_STATUSES } from '../../../../src/pets/specification.js'
 import type { Animal, Animals as AnimalList } from '../routes.js'
 import { pathsOf, useJson } from './call-server.js'
 import {
+  Button,
   Choice,
   type Column,
   Field,
@@ -74,11 +75,7 @@ export function Animals({ live, world, place, go }: PanelProps) {
               value={from}
               onInput={event => change({ from: event.currentTarget.value.replace(/\D/g, '') })}
             />
-            {more && (
-              <button type="button" onClick={() => change({ from: `${next}` })}>
-                Next
-              </button>
-            )}
+            {more && <Button onClick={() => change({ from: `${next}` })}>Next</Button>}
           </search>
           <Problem failure={failure} />
           {found.length > 0 && (
@@ -95,8 +92,7 @@ export function Animals({ live, world, place, go }: PanelProps) {
 }
 
 function countsOf(shown: number, all: number, isAll: boolean): string {
-  const noun = all === 1 ? 'animal' : 'animals'
-  const count = `${shown === all ? '' : `${countOf(shown)} of `}${countOf(all)} ${noun}`
+  const count = `${shown === all ? '' : `${countOf(shown)} of `}${countOf(all, 'animal')}`
   return isAll ? count : `${count} from this id on`
 }
 
@@ -118,9 +114,9 @@ function AddAnimal(props: { readonly world: string; readonly onAdded: () => void
         <Field label="Name" name="name" />
         <Field label="Category id" name="categoryId" inputMode="numeric" placeholder="any int64" />
         <Choice label="Status" name="status" options={[['', 'default'], ...STATUSES]} />
-        <button type="submit" class="primary">
+        <Button type="submit" class="primary">
           Add animal
-        </button>
+        </Button>
         {problem}
         <p class="done" role="status">
           {added && <code>{added}</code>}

@@ -1,7 +1,7 @@
 import { DAY, MINUTE } from '../../../../src/limits/windows-and-bans.js'
 import { SUNSET } from '../../../../src/pets/specification.js'
 import { pathsOf } from './call-server.js'
-import { Panel, type PanelProps, useSend } from './components.js'
+import { Button, Panel, type PanelProps, useSend } from './components.js'
 import { dateOf, timeOf } from './time.js'
 
 export function Clock({ live, now = 0, world }: PanelProps) {
@@ -19,14 +19,9 @@ export function Clock({ live, now = 0, world }: PanelProps) {
     <Panel
       title="Clock"
       actions={
-        <button
-          type="button"
-          class="push"
-          aria-pressed={frozen}
-          onClick={() => command({ frozen: !frozen })}
-        >
+        <Button class="push" aria-pressed={frozen} onClick={() => command({ frozen: !frozen })}>
           {frozen ? 'Resume' : 'Freeze'}
-        </button>
+        </Button>
       }
     >
       <p class="clock">
@@ -34,9 +29,9 @@ export function Clock({ live, now = 0, world }: PanelProps) {
       </p>
       <div class="line">
         {moves.map(([name, body]) => (
-          <button key={name} type="button" onClick={() => command(body)}>
+          <Button key={name} onClick={() => command(body)}>
             {name}
-          </button>
+          </Button>
         ))}
       </div>
       {problem}

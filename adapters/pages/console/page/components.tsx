@@ -1,4 +1,4 @@
-import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import type { ButtonHTMLAttributes, ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Report } from '../../../verdict/report.js'
 import type { Info } from '../routes.js'
@@ -74,6 +74,11 @@ export function Table<Row extends { readonly id: string | number }>(props: {
   )
 }
 
+/** Sends no form unless its type is `submit`. */
+export function Button(props: ButtonHTMLAttributes) {
+  return <button type="button" {...props} />
+}
+
 export function Field({ label, ...input }: { readonly label: string } & InputHTMLAttributes) {
   return (
     <label class="field">
@@ -121,14 +126,14 @@ export function CopyButton(props: { readonly text: string; readonly label: strin
     setTimeout(() => setCopied(false), 1_500)
   }
   return (
-    <button type="button" class="icon" aria-label={props.label} title={props.label} onClick={copy}>
+    <Button class="icon" aria-label={props.label} title={props.label} onClick={copy}>
       <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
         <path d={copied ? 'M3 8.5 6.5 12 13 4.5' : 'M5.5 5.5V3H13v7.5h-2.5M3 5.5h7.5V13H3z'} />
       </svg>
       <span class="hidden" role="status">
         {copied && 'Copied'}
       </span>
-    </button>
+    </Button>
   )
 }
 

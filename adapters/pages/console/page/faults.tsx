@@ -8,7 +8,7 @@ import {
   kindOf,
 } from '../../../verdict/log/fault-kinds.js'
 import { pathsOf, useJson } from './call-server.js'
-import { Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './components.js'
+import { Button, Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './components.js'
 import { EVERY_OPERATION } from './filter.js'
 import { dateOf, timeOf } from './time.js'
 
@@ -40,14 +40,9 @@ export function Faults({ live, world }: PanelProps) {
     <Panel
       title="Faults"
       actions={
-        <button
-          type="button"
-          class="push"
-          disabled={!value?.faults.length}
-          onClick={() => run('DELETE')}
-        >
+        <Button class="push" disabled={!value?.faults.length} onClick={() => run('DELETE')}>
           Clear all
-        </button>
+        </Button>
       }
     >
       <form
@@ -74,15 +69,15 @@ export function Faults({ live, world }: PanelProps) {
             ))}
           </div>
         </details>
-        <button type="submit" class="primary">
+        <Button type="submit" class="primary">
           Arm
-        </button>
+        </Button>
       </form>
       <div class="line">
         {PRESETS.map(([name, fault]) => (
-          <button key={name} type="button" onClick={() => run('POST', fault)}>
+          <Button key={name} onClick={() => run('POST', fault)}>
             {name}
-          </button>
+          </Button>
         ))}
       </div>
       {problem}
@@ -95,9 +90,7 @@ export function Faults({ live, world }: PanelProps) {
             <b>{KINDS.find(([kind]) => kind === fault.kind)?.[1] ?? fault.kind}</b>
             <span class="muted fill">{detailsOf(fault)}</span>
             <span>{countOf(fault)}</span>
-            <button type="button" onClick={() => run('DELETE', fault)}>
-              Remove
-            </button>
+            <Button onClick={() => run('DELETE', fault)}>Remove</Button>
           </li>
         ))}
       </ul>

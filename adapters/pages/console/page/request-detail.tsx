@@ -4,6 +4,7 @@ import type { ExchangeDetail, Side as SideData } from '../exchange-detail.js'
 import type { Edit } from '../resend.js'
 import { pathsOf, useJson } from './call-server.js'
 import {
+  Button,
   type Column,
   Field,
   Marked,
@@ -92,9 +93,7 @@ function Side(props: { readonly name: string; readonly note?: string; readonly s
         </pre>
       )}
       <details>
-        <summary>
-          {headers.length} {headers.length === 1 ? 'header' : 'headers'}
-        </summary>
+        <summary>{countOf(headers.length, 'header')}</summary>
         <Table
           label={`Headers of the ${name.toLowerCase()}`}
           columns={HEADERS}
@@ -156,14 +155,12 @@ function Actions(props: Props & { readonly detail: ExchangeDetail }) {
     <>
       <div class="line">
         {actions.map(([name, run]) => (
-          <button key={name} type="button" onClick={run}>
+          <Button key={name} onClick={run}>
             {name}
-          </button>
+          </Button>
         ))}
         {info.panels.control && detail.operation !== null && (
-          <button type="button" onClick={arm}>
-            {isFailure ? 'Arm a fault like this' : 'Fail the next one'}
-          </button>
+          <Button onClick={arm}>{isFailure ? 'Arm a fault like this' : 'Fail the next one'}</Button>
         )}
         <span class="done" role="status">
           {done}
@@ -228,9 +225,9 @@ function Resend(props: { readonly detail: ExchangeDetail; readonly onSend: (edit
         <span>{isCut ? 'Body: too long to edit here, and sent as it was' : 'Body'}</span>
         <textarea name="body" rows={4} disabled={isCut} defaultValue={request.body} />
       </label>
-      <button type="submit" class="primary">
+      <Button type="submit" class="primary">
         Send
-      </button>
+      </Button>
       <p class="problem" role="alert">
         <Marked text={problem} />
       </p>

@@ -1,5 +1,5 @@
 import { outcomeOf } from '../outcome.js'
-import { Marked } from './components.js'
+import { Button, Marked } from './components.js'
 import type { Group } from './filter.js'
 import type { Row } from './stream.js'
 import { countOf, durationOf, elapsedOf, timeOf } from './time.js'
@@ -39,8 +39,7 @@ export function RequestRow(props: {
   const note = [...noteOf(row), ...retryNote(row, earlier)].join(' ')
   const count = countOf(group.length)
   return (
-    <button
-      type="button"
+    <Button
       class="row"
       tabIndex={isStop ? 0 : -1}
       disabled={isOld}
@@ -82,7 +81,7 @@ export function RequestRow(props: {
           {code && <code class="ink">{code}</code>} <Marked text={note} />
         </span>
       )}
-    </button>
+    </Button>
   )
 }
 

@@ -1,7 +1,7 @@
 import { DAY, MINUTE } from '../../../../src/limits/windows-and-bans.js'
 import type { KeyState } from '../world-state.js'
 import { pathsOf, send } from './call-server.js'
-import { Panel, type PanelProps, Table } from './components.js'
+import { Button, Panel, type PanelProps, Table } from './components.js'
 import { countOf, durationOf, shortCountOf } from './time.js'
 
 export function RequestsLeft({ live, now = 0, world, info }: PanelProps) {
@@ -27,9 +27,7 @@ export function RequestsLeft({ live, now = 0, world, info }: PanelProps) {
         )}
         {idle.length > 0 && (
           <details>
-            <summary>
-              {idle.length} idle {idle.length === 1 ? 'key' : 'keys'}
-            </summary>
+            <summary>{countOf(idle.length, 'idle key')}</summary>
             {idle.map(({ id, limits: { perMinute, perDay } }) => (
               <p key={id} class="muted">
                 {id}: {countOf(perMinute)} a minute, {shortCountOf(perDay)} a day
@@ -45,14 +43,13 @@ export function RequestsLeft({ live, now = 0, world, info }: PanelProps) {
             <p key={id} class="line tight problem">
               {id}: banned for {durationOf(until - now)}, level {usage?.banLevel}
               {info.panels.control && (
-                <button
-                  type="button"
+                <Button
                   class="push"
                   aria-label={`Skip to the end of the ban of ${id}`}
                   onClick={() => skipTo(until)}
                 >
                   Skip
-                </button>
+                </Button>
               )}
             </p>
           )

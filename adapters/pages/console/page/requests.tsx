@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathsOf } from './call-server.js'
-import { Choice, Field, Panel, type PanelProps, saveFile, useSend } from './components.js'
+import { Button, Choice, Field, Panel, type PanelProps, saveFile, useSend } from './components.js'
 import {
   EVERY_OPERATION,
   EVERY_STATUS,
@@ -45,13 +45,10 @@ export function Requests(props: PanelProps) {
             {summaryOf(live, filter, isFiltered ? rows.length : undefined)}
           </span>
           {(isFiltered || isCleared) && (
-            <button type="button" onClick={() => change(EVERYTHING)}>
-              Show all
-            </button>
+            <Button onClick={() => change(EVERYTHING)}>Show all</Button>
           )}
           {waiting > 0 && (
-            <button
-              type="button"
+            <Button
               class="primary"
               onClick={() => {
                 setPaused(false)
@@ -59,19 +56,18 @@ export function Requests(props: PanelProps) {
               }}
             >
               Show {countOf(waiting)} new
-            </button>
+            </Button>
           )}
           <div class="line push">
-            <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
+            <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
               {paused ? 'Resume' : 'Pause'}
-            </button>
-            <button
-              type="button"
+            </Button>
+            <Button
               disabled={rows.length === 0}
               onClick={() => change({ after: `${live.epoch}-${live.rows[0]?.n}`, request: '' })}
             >
               Clear
-            </button>
+            </Button>
             <SaveHar {...props} rows={rows} />
           </div>
         </>
@@ -135,9 +131,9 @@ function Rows(
         ))}
       </ol>
       {groups.length > shown && (
-        <button type="button" onClick={() => setShown(count => count + SHOWN)}>
+        <Button onClick={() => setShown(count => count + SHOWN)}>
           Show {Math.min(SHOWN, groups.length - shown)} more
-        </button>
+        </Button>
       )}
     </>
   )
@@ -165,8 +161,8 @@ function waitingFor([newest]: readonly Row[], [held]: readonly Row[]): number {
 function summaryOf({ rows, omitted }: Live, { after }: Filter, shown?: number): string {
   const { length } = rows.filter(row => fits(row, { ...EVERYTHING, after }))
   const left = omitted > 0 && after === '' ? `, ${countOf(omitted)} more not shown` : ''
-  const text = `${countOf(length)} ${length === 1 ? 'request' : 'requests'}${left}`
-  return shown === undefined ? text : `${countOf(shown)} of ${text}`
+  const of = shown === undefined ? '' : `${countOf(shown)} of `
+  return `${of}${countOf(length, 'request')}${left}`
 }
 
 function Filters(
@@ -215,14 +211,13 @@ function Filters(
           onChange={value => onChange({ [name]: value })}
         />
       ))}
-      <button
-        type="button"
+      <Button
         aria-pressed={isFolded}
         title="Show equal requests that follow each other as one"
         onClick={() => onChange({ fold: isFolded ? 'no' : '' })}
       >
         Fold equal
-      </button>
+      </Button>
       {isHelp && (
         <p class="muted" role="status">
           / searches, arrows, Home and End move, Enter opens, Escape closes, ? hides this.
@@ -243,9 +238,9 @@ function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly R
   }
   return (
     <>
-      <button type="button" disabled={numbers.length === 0} onClick={save}>
+      <Button disabled={numbers.length === 0} onClick={save}>
         Save HAR
-      </button>
+      </Button>
       {problem}
     </>
   )

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { pathsOf } from './call-server.js'
-import { Panel, type PanelProps, saveFile, useSend } from './components.js'
+import { Button, Panel, type PanelProps, saveFile, useSend } from './components.js'
 
 export function State({ world, go, refresh }: PanelProps) {
   const [send, problem] = useSend()
@@ -33,24 +33,14 @@ export function State({ world, go, refresh }: PanelProps) {
   return (
     <Panel title={world ? `State of ${world}` : 'State'}>
       <div class="line">
-        <button type="button" onClick={() => run('POST', paths.control('reset'), 'Reset')}>
-          Reset
-        </button>
-        <button type="button" onClick={download}>
-          Download snapshot
-        </button>
+        <Button onClick={() => run('POST', paths.control('reset'), 'Reset')}>Reset</Button>
+        <Button onClick={download}>Download snapshot</Button>
         <label class="button">
           Restore snapshot
           <input type="file" accept="application/json,.json" class="hidden" onChange={upload} />
         </label>
-        <button type="button" onClick={createWorld}>
-          New world
-        </button>
-        {world !== '' && (
-          <button type="button" onClick={deleteWorld}>
-            Delete {world}
-          </button>
-        )}
+        <Button onClick={createWorld}>New world</Button>
+        {world !== '' && <Button onClick={deleteWorld}>Delete {world}</Button>}
       </div>
       {problem}
       <p class="done" role="status">

@@ -40,8 +40,10 @@ export function elapsedOf(ms: number): string {
   return ms < 1_000 ? `${ms}\u00a0ms` : `${Number((ms / 1_000).toFixed(1))}\u00a0s`
 }
 
-export function countOf(value: number): string {
-  return value.toLocaleString('en-US')
+/** Formats `1,234`, or with a noun `1 request` and `1,234 requests`. */
+export function countOf(value: number, noun = ''): string {
+  const ending = noun && value !== 1 ? 's' : ''
+  return `${value.toLocaleString('en-US')}${noun && ` ${noun}`}${ending}`
 }
 
 /** Formats at most five characters, for a fixed width: `9,999`, `10K`, `120K`, `1M`. */

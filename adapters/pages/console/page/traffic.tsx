@@ -1,6 +1,6 @@
 import type { Second } from '../activity.js'
 import { OUTCOMES } from '../outcome.js'
-import { Panel, type PanelProps } from './components.js'
+import { Button, Panel, type PanelProps } from './components.js'
 import { BAR, OUTCOME_NAMES } from './filter.js'
 import { shortCountOf, timeOf } from './time.js'
 
@@ -19,14 +19,13 @@ export function Traffic({ live, place, go }: PanelProps) {
         <ul class="line legend push" aria-label="Requests of the last five minutes">
           {OUTCOMES.map((outcome, at) => (
             <li key={outcome}>
-              <button
-                type="button"
+              <Button
                 class={`plain dot ${outcome}`}
                 title="Show only these"
                 onClick={() => go({ parameters: { status: outcome } })}
               >
                 {OUTCOME_NAMES[outcome]}&nbsp;<b>{shortCountOf(totals[at] ?? 0)}</b>
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

@@ -7,7 +7,7 @@ import { countOf } from './time.js'
 export function Verdict(props: PanelProps) {
   const { live, report } = props
   const { findings = [], notes = [], requestCount = 0, dropped = 0 } = report ?? {}
-  const judged = `${countOf(requestCount)} ${requestCount === 1 ? 'request' : 'requests'} in the journal`
+  const judged = `${countOf(requestCount, 'request')} in the journal`
   const left = dropped > 0 ? `, ${countOf(dropped)} earlier ones dropped` : ''
   return (
     <Panel title="Verdict" actions={<span class="muted push">{judged + left}</span>}>
@@ -56,7 +56,7 @@ function FindingCard(props: PanelProps & { readonly finding: Finding; readonly i
       </p>
       {rows.length > 0 && (
         <p class="line">
-          {countOf(requests.length)} {requests.length === 1 ? 'request' : 'requests'}:
+          {countOf(requests.length, 'request')}:
           {rows.slice(0, MAX_LINKS).map(({ n }) => (
             <a key={n} href={hrefOf({ view: 'activity', world, parameters: { request: `${n}` } })}>
               #{n}
