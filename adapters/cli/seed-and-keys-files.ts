@@ -88,53 +88,16 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
 
 /** Reads the file and checks only its form. @throws UsageError */
 export async function readKeyFile(path: string): Promise<KeyFile> {
-  const text = await readText('--keys', path)
-  const sliced = await readInSlices(text)
-  if (sliced) return sliced
-  // Only the whole text gives the position of a mistake.
-  const keys = parseUnique('--keys', path, text)
+  const keys = await readJson('--keys', path)
   if (isMembers(keys)) return new Map(Object.entries(keys))
   throw notKeys(path)
-}
-
-/** Reads members of an object, with turns for requests in between; undefined if any looks wrong. */
-async function readInSlices(text: string): Promise<KeyFile | undefined> {
-  const keys = new Map<string, ApiKey>()
-  for (const slice of slicesOf(text)) {
-    await setImmediate()
-    const { value, duplicate } = parsed(slice) ?? {}
-    if (!isMembers(value) || duplicate) return undefined
-    const entries = Object.entries(value)
-    // An empty slice means an extra comma.
-    if (entries.length === 0 || entries.some(([key]) => keys.has(key))) return undefined
-    for (const [key, record] of entries) keys.set(key, record)
-  }
-  return keys
-}
-
-/** Splits the text of an object into objects with up to `SLICE` members each. */
-function* slicesOf(text: string): Generator<string> {
-  let depth = 0
-  let members = 0
-  let start = 0
-  let opening = ''
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},]/g)) {
-    if (token === '{' || token === '[') depth++
-    else if (token === '}' || token === ']') depth--
-    else if (token === ',' && depth === 1 && ++members % SLICE === 0) {
-      yield `${opening}${text.slice(start, index)}}`
-      start = index + 1
-      opening = '{'
-    }
-  }
-  yield opening + text.slice(start)
 }
 
 function notKeys(path: string): UsageError {
   return new UsageError(`--keys ${path} must look like {"<key>": {"id": "ci", "plan": "pro"}}`)
 }
 
-/** Number of keys to read before requests get a turn. */
+/** Number of keys to check before requests get a turn. */
 const SLICE = 1_000
 
 /**
@@ -158,17 +121,13 @@ export async function checkKeys(
   const ring = createApiKeys({}, PLANS, sha256)
   await inSlices(keys, ([key, record], at) => {
     // Keys with the same id share a plan, so if one changed, all are checked.
-    if (changed.has(record?.id)) attempt(at, () => ring.add(key, record))
+    if (!changed.has(record?.id)) return
+    attempt(
+      () => ring.add(key, record),
+      error => `--keys ${path}: key ${at + 1}${problemOf(error)}`,
+    )
   })
   return keys
-
-  function attempt<T>(at: number, task: () => T): T {
-    try {
-      return task()
-    } catch (error) {
-      throw new UsageError(`--keys ${path}: key ${at + 1}${problemOf(error as OptionError)}`)
-    }
-  }
 }
 
 /** Gives requests a turn after each slice. */
@@ -201,37 +160,33 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-async function readJson(flag: string, path: string): Promise<unknown> {
-  return parseUnique(flag, path, await readText(flag, path))
-}
-
-async function readText(flag: string, path: string): Promise<string> {
-  const bytes = await readBytes(path, flag)
-  try {
-    return decodeUtf8(bytes)
-  } catch {
-    throw new UsageError(`${flag} ${path} is not valid UTF-8; save it as UTF-8`)
-  }
-}
-
 /** @throws UsageError for a syntax error, or a name that occurs twice in an object */
-function parseUnique(flag: string, path: string, text: string): unknown {
-  const result = parsed(text)
-  if (!result) {
-    throw new UsageError(`${flag} ${path} is not valid JSON${describeSyntaxError(text)}`)
-  }
-  const { value, duplicate } = result
+async function readJson(flag: string, path: string): Promise<unknown> {
+  const text = await readText(flag, path)
+  const { value, duplicate } = attempt(
+    () => parseFindingDuplicate(text),
+    () => `${flag} ${path} is not valid JSON${describeSyntaxError(text)}`,
+  )
   if (!duplicate) return value
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
   throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`)
 }
 
-function parsed(text: string): ReturnType<typeof parseFindingDuplicate> | undefined {
+async function readText(flag: string, path: string): Promise<string> {
+  const bytes = await readBytes(path, flag)
+  return attempt(
+    () => decodeUtf8(bytes),
+    () => `${flag} ${path} is not valid UTF-8; save it as UTF-8`,
+  )
+}
+
+/** @throws UsageError with the message for the error */
+function attempt<T>(task: () => T, messageFor: (error: OptionError) => string): T {
   try {
-    return parseFindingDuplicate(text)
-  } catch {
-    return undefined
+    return task()
+  } catch (error) {
+    throw new UsageError(messageFor(error as OptionError))
   }
 }
 
