@@ -110,15 +110,8 @@ export const COMMANDS = {
     does: 'print how a coding agent repairs a client with this program',
     examples: ['skill >.agents/skills/animal-adoption-store/SKILL.md'],
   },
-  help: {
-    usage: 'help [command]',
-    does: 'print this help',
-    operands: [0, 1],
-  },
-  version: {
-    usage: 'version',
-    does: 'print the version',
-  },
+  help: { usage: 'help [command]', does: 'print this help', operands: [0, 1] },
+  version: { usage: 'version', does: 'print the version' },
 } as const satisfies Readonly<Record<string, Command>>
 
 export type CommandName = keyof typeof COMMANDS

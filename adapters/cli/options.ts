@@ -260,9 +260,7 @@ export const VERDICT = {
     LEVEL,
     'notes',
     'exit with 1 on a finding (=notes: also on a note), or if the API was never called',
-    {
-      alone: 'findings',
-    },
+    { alone: 'findings' },
   ),
   allow: option(list, 'rule=', 'a rule that --strict forgives; may be repeated'),
   clients: option(MANY, 'n', 'how many clients share a key'),

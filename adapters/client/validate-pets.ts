@@ -31,10 +31,7 @@ const NEW_PET: Readonly<Record<string, Field>> = {
 }
 
 const PET: Readonly<Record<string, Field>> = {
-  id: {
-    rule: 'must be a positive integer',
-    accepts: value => isInt64(value) && value > 0,
-  },
+  id: { rule: 'must be a positive integer', accepts: value => isInt64(value) && value > 0 },
   ...NEW_PET,
 }
 

@@ -105,11 +105,7 @@ export function toResponse(answer: ApiResponse): Response {
   return new Response(contentOf(answer), { status, headers })
 }
 
-function contentOf({
-  body,
-  pieces,
-  stream,
-}: ApiResponse): string | ReadableStream<Uint8Array> | null {
+function contentOf({ body, pieces, stream }: ApiResponse) {
   if (stream) return toStream(stream()[Symbol.asyncIterator]())
   return pieces ? toStream(pieces()[Symbol.iterator]()) : body || null
 }

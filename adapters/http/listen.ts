@@ -198,11 +198,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
 
 /** The host of the URL: loopback in place of the unspecified address, which cannot be opened. */
 function hostOf(host: string, bound: string): string {
-  const reachable = LOOPBACK_OF.get(bound) ?? host
+  const reachable = LOOPBACK_OF[bound] ?? host
   return reachable.includes(':') ? `[${reachable}]` : reachable
 }
 
-const LOOPBACK_OF = new Map([
-  ['0.0.0.0', '127.0.0.1'],
-  ['::', '::1'],
-])
+const LOOPBACK_OF: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }

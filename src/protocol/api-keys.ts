@@ -149,11 +149,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
     list: () => [...plain.values(), ...digests.values()],
     keys: () => (list ??= [...plain.keys()]),
     copy() {
-      const copied = {
-        plain: new Map(plain),
-        digests: new Map(digests),
-        owners: new Map(owners),
-      }
+      const copied = { plain: new Map(plain), digests: new Map(digests), owners: new Map(owners) }
       return createRing(copied, plans, sha256)
     },
   }

@@ -104,7 +104,4 @@ function listText({ only, skip, json }: VerifySettings): string {
 }
 
 /** Flags of options whose name differs on the command line. */
-const NAMES: Readonly<Record<string, string>> = {
-  baseUrl: '<base-url>',
-  openApiUrl: '--openapi',
-}
+const NAMES: Readonly<Record<string, string>> = { baseUrl: '<base-url>', openApiUrl: '--openapi' }

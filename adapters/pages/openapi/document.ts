@@ -169,12 +169,7 @@ function createPet(features: Features) {
     requestBody: {
       description: 'The animal to add. Unknown fields are ignored.',
       required: true,
-      content: {
-        'application/json': {
-          schema: { $ref: schemaRef('NewPet') },
-          example: NEW_REX,
-        },
-      },
+      content: { 'application/json': { schema: { $ref: schemaRef('NewPet') }, example: NEW_REX } },
     },
     responses: responsesOf(
       201,

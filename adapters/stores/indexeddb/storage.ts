@@ -83,11 +83,8 @@ export function createStorage(
     options: RestoreOptions | undefined,
     isWanted: (nextId: number) => boolean,
   ): Promise<boolean> {
-    const {
-      nextId,
-      pets,
-      idempotencyKeys = [],
-    } = createPetIndex(await snapshotOf(readContent(content), options)).dump()
+    const snapshot = await snapshotOf(readContent(content), options)
+    const { nextId, pets, idempotencyKeys = [] } = createPetIndex(snapshot).dump()
     const write = async (stores: Stores) => {
       if (!isWanted(await readNextId(stores.ids))) return false
       stores.pets.clear()

@@ -177,12 +177,7 @@ function* listOf<T>(start: string, items: Iterable<T>, toJson: (item: T) => stri
   yield before === ',\n' ? '\n]' : `${start}]`
 }
 
-export function keyToJson({
-  scope,
-  idempotencyKey,
-  fingerprint,
-  expiresAt,
-  petId,
-}: UsedKey): string {
+export function keyToJson(used: UsedKey): string {
+  const { scope, idempotencyKey, fingerprint, expiresAt, petId } = used
   return JSON.stringify({ scope, idempotencyKey, fingerprint, expiresAt, petId })
 }

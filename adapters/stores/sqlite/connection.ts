@@ -177,10 +177,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
 }
 
 function transactionsOf(database: Database) {
-  const begin = {
-    reading: database.prepare('BEGIN'),
-    writing: database.prepare('BEGIN IMMEDIATE'),
-  }
+  const begin = { reading: database.prepare('BEGIN'), writing: database.prepare('BEGIN IMMEDIATE') }
   const commit = database.prepare('COMMIT')
   const rollback = database.prepare('ROLLBACK')
   return { begin, commit, undo, run }

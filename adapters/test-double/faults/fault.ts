@@ -165,10 +165,7 @@ export function windowOf(
     const got = new Date(end).toISOString()
     throw new OptionError({ option: 'until', expected: 'later than `from`', got })
   }
-  return {
-    ...(start !== undefined && { from: start }),
-    ...(end !== undefined && { until: end }),
-  }
+  return { ...(start !== undefined && { from: start }), ...(end !== undefined && { until: end }) }
 }
 
 function endOf(name: 'from' | 'until', given: Instant, armedAt: number): number {

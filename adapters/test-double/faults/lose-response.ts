@@ -29,10 +29,7 @@ interface Loss {
 }
 
 const LOSSES: Record<LostBy, Loss> = {
-  hang: {
-    onSocket() {},
-    inProcess: (_, hang) => hang(),
-  },
+  hang: { onSocket() {}, inProcess: (_, hang) => hang() },
   reset: {
     onSocket: response => response.req.socket.resetAndDestroy(),
     inProcess() {
