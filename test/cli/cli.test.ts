@@ -3,8 +3,6 @@ import { spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -12,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
 import { firstMessage } from '../support/first-output.js'
+import { serveHttp } from '../support/http-server.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -429,11 +428,8 @@ test('cli - with --log json, everything is a record: start, requests, reloads, s
   assert.doesNotMatch(JSON.stringify(records), /12345678/)
   assert.equal(await stdout, '')
 
-  const blocker = createServer().listen(0, '127.0.0.1')
-  await once(blocker, 'listening')
-  const { port } = blocker.address() as AddressInfo
+  const { port } = await serveHttp(t)
   const failed = await endedIn({}, '--log', 'json', '-p', String(port))
-  blocker.close()
   const last = JSON.parse(failed.stderr.trimEnd().split('\n').at(-1) ?? '')
   assert.deepEqual([failed.code, last.event], [1, 'failed'])
   assert.match(last.message, /^port \d+ is taken; use --port 0/)

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInThread } from '../support/command.js'
+import { serveHttp } from '../support/http-server.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 /**
@@ -309,13 +307,10 @@ test('keys - a change that cannot be made leaves the file as it is', async t => 
 })
 
 test('usage errors - what this machine lacks is exit code 1', async t => {
-  const busy = createServer().listen(0, '127.0.0.1')
-  await once(busy, 'listening')
-  t.after(() => busy.close())
-  const taken = String((busy.address() as AddressInfo).port)
+  const { port: taken } = await serveHttp(t)
   for (const [words, ...names] of [
-    [`-p ${taken}`, taken, '--port 0'],
-    [`-p 0 --staging-port ${taken}`, taken, '--staging-port 0'],
+    [`-p ${taken}`, `${taken}`, '--port 0'],
+    [`-p 0 --staging-port ${taken}`, `${taken}`, '--staging-port 0'],
     ['-p 0 --metrics=192.0.2.1', '192.0.2.1', '--metrics=127.0.0.1:9464'],
     ['-p 0 --store /nowhere/pets.json', '/nowhere'],
     ['-p 0 --store postgres://me:s3cret@127.0.0.1:1/d', '127.0.0.1:1'],

@@ -225,20 +225,6 @@ test('clock - Date.now is looked up late: fake timers work', async t => {
   assert.deepEqual(await call, [])
 })
 
-test('options - baseUrl with query, fragment or credentials is refused, the password never shown', () => {
-  for (const end of [
-    'store.test/v1?a=b',
-    'store.test/v1#a',
-    'store.test/v1?',
-    'user:secret@store.test',
-  ]) {
-    assert.throws(() => createClient({ ...BASE, baseUrl: `http://${end}` }), {
-      name: 'OptionError',
-      message: /^Expected `baseUrl` to be .*http.* without user name, .*, got a string$/,
-    })
-  }
-})
-
 test('client - null and invalid call options are refused by name', async () => {
   const fetch = () => Promise.resolve(Response.json([]))
   const client = createClient({ ...BASE, fetch })

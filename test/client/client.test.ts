@@ -23,17 +23,6 @@ test('client - the three operations, and the rate limit last seen', async () => 
   assert.deepEqual(pets.rateLimit, { limit: 60, remaining: 56, reset: T0 / 1000 + 60 })
 })
 
-test('client - a pet that could not be sent as it is, is not sent', async () => {
-  const { client, seen } = createClientServer()
-  for (const categoryId of [2 ** 53, 1.5, Number.NaN, 2n ** 63n]) {
-    await rejects(client().createPet({ name: 'Rex', categoryId }), ApiError, {
-      code: 'invalid_request',
-      message: /`categoryId` must be an integer/,
-    })
-  }
-  assert.deepEqual(seen, [])
-})
-
 test('client - an ApiError has code, status, message and rate limit', async () => {
   const { client } = createClientServer()
   const error = await rejects(client().getPet(9), ApiError, { code: 'not_found', status: 404 })
@@ -121,7 +110,7 @@ test('client - options that are not right are named, the API key never shown', (
   const good = { baseUrl: 'http://store.test/v1', apiKey: 'key' }
   const refused = (options: object, message: RegExp) =>
     assert.throws(() => createClient({ ...good, ...options }), { name: 'OptionError', message })
-  refused({ baseUrl: '/v1' }, /Expected `baseUrl` to be .*http.*, got one without http:\/\/$/)
+  refused({ baseUrl: 'http://me:secret@store.test' }, /Expected `baseUrl` .*, got a string$/)
   refused({ maxConcurrent: 0 }, /`maxConcurrent` to be an integer of at least 1, got 0/)
   refused({ retries: 3 }, /^Unknown option `retries`; expected one of maxRetries, /)
   refused(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { ControlledClock } from '../../adapters/test-double/clock/clock.js'
 import {
@@ -120,13 +119,6 @@ test('timers - what a timer does to the clock stands when an advance has ended',
   for (const [change, seen, isFrozen] of changes) {
     assert.deepEqual(after(change), { seen, isFrozen }, String(change))
   }
-})
-
-test('sleep - one that is over at once leaves no listener on its signal', async () => {
-  const { clock } = createTestDouble()
-  const { signal } = new AbortController()
-  for (const ms of [0, -1, 0]) await clock.sleep(ms, { signal })
-  assert.deepEqual(getEventListeners(signal, 'abort'), [])
 })
 
 test('clock - its timer keeps the process alive while one of the waits asks for it', async t => {

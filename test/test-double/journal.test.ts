@@ -16,25 +16,6 @@ type Changeable = Record<'requestHeaders' | 'headers', Record<string, string>> &
 }
 const HEADERS = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' }
 
-test('journal - holds all headers and bodies of requests and responses', async () => {
-  const double = createTestDouble({ apiKeys: KEYS })
-  const body = '{"name":"Adé","categoryId":9223372036854775807}'
-  const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-  const headers = { ...HEADERS, 'idempotency-key': 'a1', traceparent: trace }
-  await double.fetch('pets', { method: 'POST', headers, body })
-  const [exchange] = double.requests()
-  assert.equal(exchange?.requestHeaders['idempotency-key'], 'a1')
-  assert.equal(exchange?.requestHeaders['traceparent'], trace)
-  assert.equal(exchange?.requestHeaders['authorization'], 'Bearer REDACTED')
-  assert.equal(exchange?.requestBody, body)
-  assert.equal(exchange?.headers['X-RateLimit-Remaining'], '299')
-  assert.equal(
-    exchange?.body,
-    '{"id":1,"name":"Adé","categoryId":9223372036854775807,"status":"available"}',
-  )
-  assert.equal(exchange?.url, '/v1/pets')
-})
-
 test('journal - changing an entry or a snapshot changes neither the journal nor the digest', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   await double.fetch('pets', { headers: HEADERS })
@@ -138,15 +119,6 @@ test('journal - redacts every valid key, wherever it is and however it is spelle
 
 const REDACTED_PET = '{"id":1,"name":"REDACTED","categoryId":1,"status":"available"}'
 
-test('journal - redacts keys that are added later', async () => {
-  const double = createTestDouble({ apiKeys: KEYS })
-  const added = 'added-key-12345'
-  double.addKey(added, { id: 'added', plan: 'pro' })
-  await double.fetch(`pets/${added}`, { headers: HEADERS })
-  await double.fetch('pets', { method: added, headers: HEADERS })
-  assert.doesNotMatch(toJson(double.requests()), /added-key/)
-})
-
 test('journal - lists unknown query parameters and body fields', async () => {
   const double = createTestDouble({ apiKeys: KEYS })
   const unknownIn = async (path: string, body?: string) => {
@@ -232,13 +204,6 @@ test('journal - records the code of an Error body, and null for any other body',
   for (const body of ['', '<h1>', {}]) assert.equal(await codeOf(body), null)
   await list(double)
   assert.equal(double.requests().at(-1)?.code, null)
-})
-
-test('journal - an exchange larger than the limit is dropped once its response is sent', async () => {
-  const double = createTestDouble({ journalCharacters: 3_000 })
-  await double.seed([{ name: 'x'.repeat(3_000), categoryId: 1 }])
-  await list(double)
-  assert.deepEqual([double.requests(), double.dropped], [[], 1])
 })
 
 test('journal - filters by path, method and time, and rejects unknown filters', async () => {

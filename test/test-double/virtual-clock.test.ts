@@ -90,26 +90,6 @@ test("clock - 'running' follows real time, even after a reset", async t => {
   assert.equal(await double.digest(), digest)
 })
 
-test('clock - a delay ends when due, not before', async () => {
-  const double = createTestDouble()
-  const ended: string[] = []
-  const start = (name: string, ms: number) => {
-    double.faults.arm({ kind: 'delay', duration: ms })
-    return list(double).then(() => ended.push(name))
-  }
-  const slow = start('slow', 2_000)
-  const fast = start('fast', 1_000)
-  double.clock.advance(999)
-  await settled()
-  assert.deepEqual(ended, [])
-  double.clock.advance(1)
-  await fast
-  assert.deepEqual(ended, ['fast'])
-  double.clock.set('2030-01-02')
-  await slow
-  assert.deepEqual(ended, ['fast', 'slow'])
-})
-
 test('clock - a delay ends in real time while the clock runs, even across a freeze and a jump', async t => {
   const time = wallClock(t)
   const double = createTestDouble()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestDouble, type Report } from '../../adapters/test-double/index.js'
-import { CREATE, FREE, JSON_TYPE, list, notesOf } from '../test-double/requests.js'
+import { CREATE, doorsOf, FREE, JSON_TYPE, list, notesOf } from '../test-double/requests.js'
 
 const DOWN = { kind: 'status', status: 503 } as const
 
@@ -45,17 +45,19 @@ test('fault.unused - a fault that was cleared, or used up by a 401, has not fire
   )
 })
 
-test('fault.unused - a fault of the body has not fired where there is none', async () => {
-  const double = createTestDouble()
-  for (const fault of [
-    { kind: 'truncate' },
-    { kind: 'malformed' },
-    { kind: 'trickle', bytes: 1, interval: 1 },
-  ] as const) {
-    double.faults.arm(fault)
-    const answer = await double.fetch('pets', { method: 'HEAD', headers: FREE })
-    assert.equal(answer.status, 200)
-    assert.equal(double.requests().at(-1)?.fault, null)
+test('fault.unused - a fault of the body has not fired where there is none, in process and over a socket', async () => {
+  await using double = createTestDouble()
+  for (const send of await doorsOf(double)) {
+    for (const fault of [
+      { kind: 'truncate' },
+      { kind: 'malformed' },
+      { kind: 'trickle', bytes: 1, interval: 1 },
+    ] as const) {
+      double.faults.arm(fault)
+      const answer = await send('/pets', { method: 'HEAD', headers: FREE })
+      assert.deepEqual([answer.status, await answer.text()], [200, ''], fault.kind)
+      assert.equal(double.requests().at(-1)?.fault, null)
+    }
   }
   const [note] = double.report().notes
   assert.equal(note?.seen.match(/a fault was armed and never fired/g)?.length, 3)

@@ -8,7 +8,6 @@ import {
   type Fault,
   RULES,
   type RuleId,
-  reportText,
   type TestDouble,
   VerdictError,
 } from '../../adapters/test-double/index.js'
@@ -487,31 +486,6 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
       ['retry-after.early', 4],
     ],
   )
-})
-
-test('verdict - the report is text for people, and the same for the same journal elsewhere', async () => {
-  const double = createTestDouble({ allow: ['deprecated.called'] })
-  assert.equal(
-    reportText(double.report()),
-    'Verdict: no requests arrived, so nothing was checked. Does the client use the base URL of this store?\n',
-  )
-  const api = createApi(double)
-  const send = api.connection()
-  await api.exhaust(send)
-  for (const _ of [1, 2]) await send()
-  await send({ path: 'pets/1' })
-  const text = reportText(double.report())
-  assert.match(
-    text,
-    /^Verdict: 2 findings in 63 requests\.\n {2}retry-after\.early \(key demo-free, first at /,
-  )
-  assert.match(
-    text,
-    /\n {2}deprecated\.called \(allowed\) \(key demo-free, .*\n {4}seen: getPet, .*\n {4}fix: GET /,
-  )
-  const other = createTestDouble({ allow: ['deprecated.called'] })
-  await other.restore(await double.snapshot())
-  assert.deepEqual(other.report(), double.report())
 })
 
 /** The same findings by itself, since the start after a reset, and in a world whose journal keeps one exchange. */

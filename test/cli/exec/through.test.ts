@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer as createHttpServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createTestDouble, type TestDouble } from '../../../adapters/test-double/index.js'
 import { borrowedCommand } from '../../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../../support/command.js'
+import { serveHttp } from '../../support/http-server.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 /** No server is there. A port that the system has just taken back may be another program's by now. */
@@ -139,14 +137,12 @@ test('exec --through - a command that ends with requests under way, or by a sign
 /** The address of a server whose nth response comes after the nth request has reached the double. */
 async function tellArrivals(t: TestContext, double: TestDouble): Promise<string> {
   let calls = 0
-  const server = createHttpServer(async (_request, response) => {
+  const { origin } = await serveHttp(t, async (_request, response) => {
     const call = ++calls
     while (double.requests().length < call) await setImmediate()
     response.end()
-  }).listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  return origin
 }
 
 /** Without what the script prints. */

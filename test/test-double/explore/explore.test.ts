@@ -43,27 +43,6 @@ test('explore - finds the responses that must not get lost', async () => {
   )
 })
 
-test('explore - a request that only a fault causes gets faults, too', async () => {
-  const schedules: string[] = []
-  const once: Work = async ({ fetch }) => {
-    const { ok } = await fetch('pets', { headers: HEADERS })
-    if (!ok) await fetch('pets', ADA)
-  }
-  const faults = ['status:500', 'status:503']
-  const onRun = ({ schedule }: { schedule: string }) => schedules.push(schedule)
-  const result = await explore(once, { faults, depth: 2, onRun })
-  assert.deepEqual(schedules, [
-    '',
-    'listPets#1=status:500',
-    'listPets#1=status:503',
-    'listPets#1=status:500 createPet#1=status:500',
-    'listPets#1=status:500 createPet#1=status:503',
-    'listPets#1=status:503 createPet#1=status:500',
-    'listPets#1=status:503 createPet#1=status:503',
-  ])
-  assert.deepEqual([result.ok, result.runs, result.exhausted], [true, 7, true])
-})
-
 test('explore - a rejection that nobody handles does not end the process, and a call that hangs does not keep it alive', async () => {
   const double = new URL('../../../adapters/test-double/index.js', import.meta.url)
   const program = `

@@ -145,21 +145,6 @@ test('recording - what happens to a request after a reset is left out', async ()
   await replayed.record()
 })
 
-test('recording - restored snapshots are recorded by their content', async () => {
-  await using other = createTestDouble()
-  await other.seed([{ name: 'Bo', categoryId: 3 }])
-  const snapshot = await other.snapshot()
-  await using double = createTestDouble()
-  const recording = await double.record()
-  await double.restore(snapshot)
-  await get(double, 'pets')
-  const { double: replayed, difference } = await (
-    await openRecording(await recording.json())
-  ).replay()
-  assert.equal(difference, undefined)
-  assert.deepEqual(await replayed.pets.listPets(), await double.pets.listPets())
-})
-
 test('recording - keys are named, wherever they are, and their plans kept', async () => {
   const key = 'k3y-that-must-not-leak'
   const limits = { perMinute: 2, perDay: 9 }

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
   Agent,
-  createServer,
   request as httpRequest,
   type IncomingMessage,
   type RequestListener,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { createTestDouble } from '../../../adapters/test-double/index.js'
 import { lastError, openSocket, type RawSocket, statusesIn } from '../../http/raw-socket.js'
+import { serveHttp } from '../../support/http-server.js'
 import { answering, rawService } from './raw-service.js'
 import { rules } from './styles.js'
 import { type OpenProxy, proxyTo } from './through-proxy.js'
@@ -359,24 +359,19 @@ test('proxy - a client that has ended its side still gets its response', async (
   assert.deepEqual([proxy.failures().count, proxy.report().decided], [0, 1])
 })
 
-test('proxy - a ban is seen in a compressed body', async () => {
-  const { gzipSync } = await import('node:zlib')
+test('proxy - a ban is seen in a compressed body', async t => {
   let sent = 0
-  const service = createServer((_, response) => {
+  const { baseUrl } = await serve(t, (_, response) => {
     const code = ++sent > 2 ? 'api_key_banned' : 'rate_limit_exceeded'
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
     response.writeHead(429, { ...headers, 'retry-after': '60' })
     response.end(gzipSync(JSON.stringify({ code, message: '', status: 429 })))
-  }).listen(0, '127.0.0.1')
-  await once(service, 'listening')
-  const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}/v1`
+  })
   await using proxy = await proxyTo({ baseUrl, clients: 1, clock: () => 0 })
   const headers = { authorization: 'Bearer k' }
   for (let count = 0; count < 3; count++)
     await (await fetch(`${proxy.url}/pets`, { headers })).text()
   assert.deepEqual(rules(proxy.report().findings), ['ban.risked'])
-  service.closeAllConnections()
-  service.close()
 })
 
 async function connect({ url }: OpenProxy): Promise<RawSocket> {
@@ -384,11 +379,5 @@ async function connect({ url }: OpenProxy): Promise<RawSocket> {
 }
 
 async function serve(t: TestContext, listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` }
+  return { baseUrl: `${(await serveHttp(t, listener)).origin}/v1` }
 }

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { openAsBlob } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { judge } from '../../../adapters/verdict/judge/index.js'
+import { serveHttp } from '../../support/http-server.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -179,14 +178,7 @@ test('judge - a body of a file that has changed fails the call only', async t =>
 })
 
 async function serve(t: TestContext, listener: RequestListener) {
-  const server: Server = createServer(listener)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const baseUrl = `${(await serveHttp(t, listener)).origin}/v1`
   return { baseUrl, ...judge({ fetch: globalThis.fetch, baseUrl }) }
 }
 
