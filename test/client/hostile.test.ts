@@ -164,14 +164,16 @@ test('hostile - what the server would refuse is refused before it is sent, by th
     { name: 7, categoryId: '1' },
     { name: 'Rex', categoryId: 1.5, status: 'lost' },
     { name: 'Rex', categoryId: 1, status: null },
-    { name: 'Rex', categoryId: 2 ** 53 },
-    { name: 'Rex', categoryId: Number.NaN },
     { name: 'Rex', categoryId: 2n ** 63n },
   ]) {
     const { code, message } = await failure(store.createPet(pet as never))
     const own = await failure(client().createPet(pet as never))
     // The store also shows an integer that is out of range.
     assert.deepEqual(own, { code, message: message.replace(/, got (\d+|a string)$/, '') })
+  }
+  for (const categoryId of [2 ** 53, Number.NaN]) {
+    const { message } = await failure(client().createPet({ name: 'Rex', categoryId }))
+    assert.match(message, /^`categoryId` must be an integer/)
   }
   assert.deepEqual(seen, [])
 })
