@@ -1,7 +1,7 @@
 import { notFound } from '../../src/api-error.js'
 import { check, isObject } from '../../src/lib/check-options.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
-import type { ConnectionSpan } from '../verdict/callers.js'
+import type { ConnectionSpan } from '../verdict/log/callers.js'
 import { command, failure } from './control/commands.js'
 import { createWorlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from './double.js'

@@ -17,7 +17,7 @@ import type { ApiRequest, ApiResponse, Connection } from '../../src/protocol/api
 import type { ListenOptions } from '../http/listen.js'
 import { verdictError } from '../verdict/annotations.js'
 import { ASSERT_OPTIONS, type AssertPoliteOptions } from '../verdict/assert-options.js'
-import { createConnections } from '../verdict/callers.js'
+import { createConnections } from '../verdict/log/callers.js'
 import { type Har, harOf } from '../verdict/log/har.js'
 import { withBodyRead } from '../verdict/log/read-request.js'
 import type { JournalEntry } from '../verdict/log/recorder.js'

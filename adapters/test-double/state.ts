@@ -6,7 +6,6 @@ import type { PetFilter, PetSnapshot, RateLimitSnapshot } from '../../src/ports.
 import type { KeyRing } from '../../src/protocol/api-keys.js'
 import { openStore, type StoreSettings } from '../../src/store.js'
 import { memoryRateLimitStore, memoryStorage } from '../stores/memory.js'
-import { createCallers } from '../verdict/callers.js'
 import { createRecorder, type RecorderOptions } from '../verdict/log/recorder.js'
 import { secretsOf } from '../verdict/log/redact.js'
 import type { Recording, Source, Verdict } from '../verdict/verdict.js'
@@ -109,7 +108,6 @@ export function createState(
       realTime: () => performance.now(),
       keys: secretsOf(apiKeys.keys, tokens),
       pagination: options.store.pagination,
-      callers: createCallers(begin.journal?.connections),
       onOverflow: judge,
     },
     begin.journal,

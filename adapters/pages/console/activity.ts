@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { createLog } from '../../verdict/log/bounded-log.js'
-import { createNumbers } from '../../verdict/log/connection-numbers.js'
+import { createNumbers } from '../../verdict/log/callers.js'
 import { errorOf } from '../../verdict/log/exchange.js'
 import type { Answered } from '../../verdict/log/log-entry.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'

@@ -1,6 +1,5 @@
 import type { Operation } from '../../../src/pets/specification.js'
 import { createRouter } from '../../../src/protocol/router.js'
-import { createCallers } from '../callers.js'
 import type { ReadRequest } from '../log/read-request.js'
 import { createRecorder } from '../log/recorder.js'
 import type { Keys } from '../log/redact.js'
@@ -48,7 +47,6 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     keys: () => keys,
     pagination,
     origin,
-    callers: createCallers(),
     onOverflow: judge,
   })
   const verdict = createVerdict(allow, undefined, clients)

@@ -8,8 +8,6 @@ export interface LogOptions {
   readonly begin?: { readonly last: number; readonly dropped: number }
 }
 
-export type Log<Item> = ReturnType<typeof createLog<Item>>
-
 /** Keeps the latest items, numbered in order of arrival. */
 export function createLog<Item>(options: LogOptions) {
   const { capacity, characters, least = 0, begin = { last: 0, dropped: 0 } } = options
@@ -62,5 +60,18 @@ export function createLog<Item>(options: LogOptions) {
       items.delete(oldest)
       dropped++
     }
+  }
+}
+
+export const MOST_REMEMBERED = 1_000
+
+/** Sets an entry as the most recent one, and forgets the oldest when there are too many. */
+export function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= MOST_REMEMBERED) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    return
   }
 }

@@ -1,12 +1,13 @@
 import type { Operation } from '../../../src/pets/specification.js'
 import type { Clock } from '../../../src/ports.js'
-import type { ApiResponse, Connection } from '../../../src/protocol/api-request.js'
+import type { ApiResponse } from '../../../src/protocol/api-request.js'
 import { createLog } from './bounded-log.js'
+import { createCallers } from './callers.js'
 import { curlOf } from './copy-as-curl.js'
 import { type Exchange, exchangeOf, originOf, outlineOf, type Recorded } from './exchange.js'
 import type { FaultKind } from './fault-kinds.js'
 import { type HarSource, harSourceOf } from './har.js'
-import type { ReadRequest, SenderSeen } from './read-request.js'
+import type { ReadRequest } from './read-request.js'
 import { type Keys, redactedBody, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
@@ -22,18 +23,8 @@ export interface RecorderOptions {
   readonly pagination: boolean
   /** Origin of requests within this process. */
   readonly origin: string
-  readonly callers: Callers
   /** Called when exchanges are dropped before they were taken. */
   readonly onOverflow: () => void
-}
-
-/** Tracks which responses the sender could have seen. */
-export interface Callers {
-  /** @param isPipelined true if sent before the previous response on its connection */
-  arrive(caller: string, connection?: Connection, isPipelined?: boolean): SenderSeen
-  /** Notes that a response to the caller is on its way. */
-  leave(caller: string, connection?: Connection): void
-  connections(): number
 }
 
 /** The journal as plain data, without credentials. */
@@ -66,12 +57,11 @@ type Item =
   | { readonly recorded?: never; readonly plain: Exchange }
 
 export type Recorder = ReturnType<typeof createRecorder>
-export type OpenExchange = ReturnType<Recorder['begin']>
 
 /** Keeps the last exchanges with a service, in order of arrival. */
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
-  const { capacity, characters, clock, realTime, keys, pagination, origin, callers, onOverflow } =
-    options
+  const { capacity, characters, clock, realTime, keys, pagination, origin, onOverflow } = options
+  const callers = createCallers(state?.connections)
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, characters, begin })

@@ -1,3 +1,4 @@
+import { remember } from '../log/bounded-log.js'
 import {
   type CreateWatch,
   endOf,
@@ -5,7 +6,6 @@ import {
   isLater,
   isLost,
   type Rule,
-  remember,
   retryAfterOf,
   type Seen,
   TOLERANCE,

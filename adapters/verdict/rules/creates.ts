@@ -1,4 +1,5 @@
-import { type CreateWatch, isLost, type Rule, reasonIn, remember, type Seen } from './rule.js'
+import { remember } from '../log/bounded-log.js'
+import { type CreateWatch, isLost, type Rule, reasonIn, type Seen } from './rule.js'
 
 export const REFUSED_CREATES = {
   id: 'create.refused',

@@ -1,4 +1,5 @@
 import { SECOND } from '../../../src/limits/windows-and-bans.js'
+import { remember } from '../log/bounded-log.js'
 import {
   type CreateWatch,
   endOf,
@@ -7,7 +8,6 @@ import {
   MOST_SHOWN,
   type Rule,
   reasonIn,
-  remember,
   type Seen,
   type Violation,
 } from './rule.js'

@@ -132,15 +132,3 @@ export function isSuccess(exchange: Seen): boolean {
 }
 
 export const MOST_SHOWN = 100
-export const MOST_REMEMBERED = 1_000
-
-/** Sets an entry as the most recent one, and forgets the oldest when there are too many. */
-export function remember<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size <= MOST_REMEMBERED) return
-  for (const oldest of map.keys()) {
-    map.delete(oldest)
-    return
-  }
-}

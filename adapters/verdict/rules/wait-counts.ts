@@ -1,5 +1,6 @@
 import { SECOND } from '../../../src/limits/windows-and-bans.js'
-import { endOf, isEarly, isSuccess, MOST_SHOWN, remember, type Seen, TOLERANCE } from './rule.js'
+import { remember } from '../log/bounded-log.js'
+import { endOf, isEarly, isSuccess, MOST_SHOWN, type Seen, TOLERANCE } from './rule.js'
 
 /** A request during a wait, and the rejection that it ignored. */
 export interface Early {

@@ -1,4 +1,5 @@
 import { SECOND } from '../../../src/limits/windows-and-bans.js'
+import { remember } from '../log/bounded-log.js'
 import { BANS, createBans } from './bans.js'
 import {
   type CreateWatch,
@@ -6,7 +7,6 @@ import {
   isExhausted,
   MOST_SHOWN,
   type Rule,
-  remember,
   resetOf,
   retryAfterOf,
   type Seen,

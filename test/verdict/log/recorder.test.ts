@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCallers } from '../../../adapters/verdict/callers.js'
 import { createRecorder } from '../../../adapters/verdict/log/recorder.js'
 
 const CALL = { operation: 'listPets', keyId: 'ci' } as const
@@ -15,7 +14,6 @@ function open({ capacity = 10, onOverflow = () => {} } = {}) {
     keys: () => keys.current,
     pagination: false,
     origin: 'http://adoption-store.test',
-    callers: createCallers(),
     onOverflow,
   })
   const request = (query = '') => ({ method: 'GET', path: '/v1/pets', query, headers: {} })

@@ -1,8 +1,6 @@
-import type { Connection } from '../../src/protocol/api-request.js'
-import { createNumbers } from './log/connection-numbers.js'
-import type { Exchange } from './log/exchange.js'
-import type { Callers } from './log/recorder.js'
-import { MOST_REMEMBERED, remember } from './rules/rule.js'
+import type { Connection } from '../../../src/protocol/api-request.js'
+import { MOST_REMEMBERED, remember } from './bounded-log.js'
+import type { SenderSeen } from './read-request.js'
 
 interface Caller {
   readonly underWay: (ConnectionSpan | undefined)[]
@@ -13,15 +11,16 @@ interface Caller {
 }
 
 /**
- * @param numbered how many connections a restored journal has numbered already; undefined for a
- * new one
+ * Tracks which responses the sender of a request could have seen.
+ * @param numbered how many connections a restored journal has numbered; undefined for a new one
  */
-export function createCallers(numbered?: number): Callers {
+export function createCallers(numbered?: number) {
   const callers = new Map<string, Caller>()
   const numbers = createNumbers(numbered)
 
   return {
-    arrive(name, connection, isPipelined = false) {
+    /** @param isPipelined true if sent before the previous response on its connection */
+    arrive(name: string, connection?: Connection, isPipelined = false): SenderSeen {
       const span = spanOf(connection)
       // An unknown caller is new, unless it may be from before a restore or was forgotten.
       const isKnown = numbered === undefined && callers.size < MOST_REMEMBERED
@@ -37,7 +36,8 @@ export function createCallers(numbered?: number): Callers {
         overlap,
       }
     },
-    leave(name, connection) {
+    /** Notes that a response to the caller is on its way. */
+    leave(name: string, connection?: Connection): void {
       const caller = callers.get(name)
       if (!caller) return
       const span = spanOf(connection)
@@ -54,7 +54,7 @@ function overlapOf(
   { underWay, answered = 0 }: Caller,
   span: ConnectionSpan | undefined,
   isPipelined: boolean,
-): Exchange['overlap'] {
+): SenderSeen['overlap'] {
   if (isPipelined || (span && underWay.includes(span))) return 'connection'
   // Whoever opens another connection before the last answer has more than one request to send.
   const isEager = span?.isUsed === false && span.opened < answered
@@ -65,6 +65,23 @@ function overlapOf(
 function isAfter(span: ConnectionSpan | undefined, last: ConnectionSpan | undefined): boolean {
   if (span === last || !span || !last) return true
   return last.ended !== undefined && last.ended < span.opened
+}
+
+/** Numbers connections in order of first use. @param last the number before the first */
+export function createNumbers(last = 0) {
+  const numbers = new WeakMap<Connection, number>()
+  let count = last
+  return {
+    /** Null for a request without a connection. */
+    of(connection: Connection | undefined): number | null {
+      if (!connection) return null
+      const known = numbers.get(connection)
+      if (known) return known
+      numbers.set(connection, ++count)
+      return count
+    },
+    last: () => count,
+  }
 }
 
 /** A double's `connect` opens nothing else. */

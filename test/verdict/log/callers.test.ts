@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCallers, createConnections } from '../../adapters/verdict/callers.js'
+import { createCallers, createConnections } from '../../../adapters/verdict/log/callers.js'
 
 test('callers - connections are numbered in order of first use', () => {
   const callers = createCallers()
