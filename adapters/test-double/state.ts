@@ -108,15 +108,18 @@ export function createState(
       realTime: () => performance.now(),
       keys: secretsOf(apiKeys.keys, tokens),
       pagination: options.store.pagination,
-      onOverflow: judge,
+      onOverflow: () => recording.catchUp(),
     },
     begin.journal,
   )
   const recording = record({
-    ...{ now, restored: begin.journal, faults: faults.use, catchUp: judge },
+    ...{ now, restored: begin.journal, faults: faults.use, take: journal.take },
     ignoresKeys: !options.store.idempotency,
   })
-  const requests = createRequests(options, { store, now, faults, journal, tell, judge })
+  const requests = createRequests(options, {
+    ...{ store, now, faults, journal, tell },
+    judge: recording.catchUp,
+  })
 
   const state = {
     store,
@@ -162,13 +165,6 @@ export function createState(
     const { events, world } = options.track
     events.acts++
     for (const listen of events.listeners) listen({ act, world, state })
-  }
-
-  /** Feeds the verdict. Requests are judged only once someone asks. */
-  function judge(): void {
-    const { arrived, ended } = journal.take()
-    recording.arrive(arrived)
-    for (const exchange of ended) recording.see(exchange)
   }
 
   function observe(): Observed {

@@ -4,26 +4,17 @@ import type { Clock } from '../../src/ports.js'
 import { type Exchange, errorOf } from './log/exchange.js'
 import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
 import type { KeyUse, Seen, Violation } from './rules/rule.js'
-import type { FaultUse } from './rules/unused-faults.js'
-
-/** Runs the rules over the exchanges between two resets: nothing later is judged by what it has seen. */
-export type RuleRunner = ReturnType<typeof createRuleRunner>
 
 export interface RunnerOptions extends KeyUse {
   readonly now: Clock
-  /** Has everything judged that is still waiting for it. */
-  readonly catchUp: () => void
-  readonly faults?: FaultUse | undefined
 }
 
-export function createRuleRunner(options: RunnerOptions) {
-  const { now, catchUp, faults } = options
+/** Runs the rules over the exchanges between two resets: nothing later is judged by what it has seen. */
+export function createRuleRunner({ now, ...use }: RunnerOptions) {
   const callers = new Map<string | null, ReturnType<typeof createCaller>>()
   let lag = 0
 
   return {
-    catchUp,
-    faults,
     see(exchange: Exchange): readonly Violation[] {
       const { watches, isOneByOne } = callerOf(exchange.keyId)
       const seen = seenOf(exchange, isOneByOne(exchange))
@@ -37,7 +28,7 @@ export function createRuleRunner(options: RunnerOptions) {
   }
 
   function callerOf(key: string | null) {
-    const caller = callers.get(key) ?? createCaller(key, options)
+    const caller = callers.get(key) ?? createCaller(key, use)
     callers.set(key, caller)
     return caller
   }

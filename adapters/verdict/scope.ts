@@ -1,11 +1,19 @@
 import { createFindings, type Place } from './findings.js'
 import type { Report } from './report.js'
-import type { RuleRunner } from './rule-runner.js'
 import type { RuleId } from './rules/index.js'
 import type { Violation } from './rules/rule.js'
-import { createUnused } from './rules/unused-faults.js'
+import { createUnused, type FaultUse } from './rules/unused-faults.js'
 
-/** One report over one run, the time between two resets, or over all of them. */
+/** The time between two resets. */
+export interface Run {
+  /** Has everything judged that is still waiting for it. */
+  readonly catchUp: () => void
+  /** The violations so far in what is still going on. */
+  readonly open: () => readonly Violation[]
+  readonly faults?: FaultUse | undefined
+}
+
+/** One report over one run, or over all of them. */
 export type Scope = ReturnType<typeof createScope>
 
 /**
@@ -14,9 +22,9 @@ export type Scope = ReturnType<typeof createScope>
  */
 export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) {
   const past = createFindings()
+  const unused = createUnused(since)
   // Not a Set, whose discarded tables would keep the runs of earlier resets alive.
-  let parts: readonly OpenPart[] = []
-  const unused = createUnused(since, () => parts)
+  let parts: readonly Part[] = []
   let opened = 0
   let requestCount = 0
 
@@ -25,34 +33,32 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
      * @param where the name of the run in the report
      * @param after leaves out everything up to this exchange
      */
-    open(where: string | null, runner: RuleRunner, after: number) {
+    open(where: string | null, run: Run, after: number) {
       const place = { number: ++opened, where }
-      const part = {
-        runner,
+      const part = { run, place, after }
+      parts = [...parts, part]
+      return {
         arrive(count: number): void {
           requestCount += count
         },
-        place,
-        after,
         add: (violations: readonly Violation[]): void => past.add(violations, place, after),
         /** The run is over: what is still going on counts as it is. */
         end(): void {
-          runner.catchUp()
+          run.catchUp()
           if (!parts.includes(part)) return
-          past.add(runner.open(), place, after)
-          past.add(unused.end(runner), place)
+          past.add(run.open(), place, after)
+          past.add(unused.end(run.faults), place)
           parts = parts.filter(other => other !== part)
         },
       }
-      parts = [...parts, part]
-      return part
     },
     report(): Report {
-      for (const { runner } of parts) runner.catchUp()
+      for (const { run } of parts) run.catchUp()
       const entries = createFindings(past.copy())
-      for (const { runner, place, after } of parts) {
-        entries.add(runner.open(), place, after)
-        entries.add(unused.open(runner), place)
+      const unusedIn = unused.open(parts.map(({ run }) => run.faults))
+      for (const { run, place, after } of parts) {
+        entries.add(run.open(), place, after)
+        entries.add(unusedIn(run.faults), place)
       }
       const { findings, notes } = entries.list(allow)
       const ok = requestCount > 0 && findings.every(({ allowed }) => allowed)
@@ -61,8 +67,8 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
   }
 }
 
-interface OpenPart {
-  readonly runner: RuleRunner
+interface Part {
+  readonly run: Run
   readonly place: Place
   readonly after: number
 }

@@ -3,13 +3,16 @@ import type { JournalState } from './log/recorder.js'
 import { createRuleRunner, type RunnerOptions } from './rule-runner.js'
 import type { RuleId } from './rules/index.js'
 import { endOf } from './rules/rule.js'
-import { createScope, type Scope } from './scope.js'
+import { createScope, type Run, type Scope } from './scope.js'
 
-export interface Source extends Omit<RunnerOptions, 'catchUp' | 'clients'> {
+export interface Source extends Omit<RunnerOptions, 'clients'>, Pick<Run, 'faults'> {
   /** The restored journal, which reports since the start leave out. */
   readonly restored?: Pick<JournalState, 'exchanges' | 'received'> | undefined
-  /** Called before a report, for sources that do not pass on exchanges at once. */
-  readonly catchUp?: () => void
+  /**
+   * Returns the number of requests since the last call, and the exchanges that were answered, or never
+   * will be, in the order of their answers.
+   */
+  readonly take: () => { readonly arrived: number; readonly ended: readonly Exchange[] }
 }
 
 /** The verdict on all worlds, and which of them this is. */
@@ -38,37 +41,29 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
      *
      * @param where its name in reports since the start; null for the first
      */
-    record(where: string | null, { restored, catchUp = () => {}, ...source }: Source) {
+    record(where: string | null, { restored, take, faults, ...options }: Source) {
       const { exchanges = [], received = 0 } = restored ?? {}
       let waiting = exchanges
       let isOver = false
-      const runner = createRuleRunner({ clients, catchUp: judgeAll, ...source })
-      const parts = [sinceStart.open(where, runner, received)]
+      const { see, open } = createRuleRunner({ clients, ...options })
+      const run = { catchUp, open, faults }
+      const parts = [sinceStart.open(where, run, received)]
       if (above) {
         const place = where === null ? `world ${above.world}` : `world ${above.world}, ${where}`
-        parts.push(above.verdict.sinceStart.open(place, runner, received))
+        parts.push(above.verdict.sinceStart.open(place, run, received))
       }
       let [sinceReset, part] = openReset(0)
       part.arrive(exchanges.length)
       return {
-        arrive(count: number): void {
-          for (const one of [part, ...parts]) one.arrive(count)
-        },
-        /** A request has been answered, or never will be. Called in the order of the answers. */
-        see(exchange: Exchange): void {
-          judgeRestored()
-          const violations = runner.see(exchange)
-          if (violations.length === 0) return
-          for (const one of [part, ...parts]) one.add(violations)
-        },
+        catchUp,
         /** Leaves everything up to this exchange out of `report`. */
         clear(n: number): void {
-          judgeAll()
+          catchUp()
           ;[sinceReset, part] = openReset(n)
         },
         /** On everything since the run began or was cleared, and on what was restored. */
         report: () => sinceReset.report(),
-        /** Exchanges seen later still count. */
+        /** Exchanges taken later still count. */
         end(): void {
           isOver = true
           for (const one of parts) one.end()
@@ -77,26 +72,32 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
 
       function openReset(after: number) {
         const scope = createScope('reset', allow)
-        return [scope, scope.open(null, runner, after)] as const
+        return [scope, scope.open(null, run, after)] as const
       }
 
-      function judgeAll(): void {
+      function catchUp(): void {
+        const { arrived, ended } = take()
+        const all = [part, ...parts]
+        for (const one of all) one.arrive(arrived)
         // Nobody asks for what was restored once it has been replaced.
-        if (!isOver) judgeRestored()
-        catchUp()
+        if (!isOver || ended.length > 0) judgeRestored()
+        for (const exchange of ended) {
+          const violations = see(exchange)
+          for (const one of all) one.add(violations)
+        }
       }
 
       /** When its effect is first needed: a test may restore often, and look rarely. */
       function judgeRestored(): void {
         const exchanges = answered(waiting)
         waiting = []
-        for (const exchange of exchanges) part.add(runner.see(exchange))
+        for (const exchange of exchanges) part.add(see(exchange))
       }
     },
   }
 }
 
-/** In the order of the answers, as `see` would have been called. */
+/** In the order of the answers. */
 function answered(exchanges: readonly Exchange[]): readonly Exchange[] {
   return exchanges
     .filter(({ answeredAt, fault }) => answeredAt !== null || fault === 'hang')

@@ -603,7 +603,12 @@ function report(rows: readonly Row[], now = T0 + DAY): Report {
 function reportOn(exchanges: readonly Exchange[], now: number, isFromOutside = false): Report {
   const restored = { exchanges, received: exchanges.length }
   return createVerdict()
-    .record(null, { now: () => now, restored, isFromOutside })
+    .record(null, {
+      now: () => now,
+      restored,
+      isFromOutside,
+      take: () => ({ arrived: 0, ended: [] }),
+    })
     .report()
 }
 

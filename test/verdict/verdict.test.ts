@@ -460,7 +460,19 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
   await createApi(double).send()
   const rejected = double.requests()[0] as Exchange
   const verdict = createVerdict()
-  const recording = verdict.record(null, { now: double.clock })
+  const feed = (where: string | null) => {
+    const ended: Exchange[] = []
+    const take = () => ({ arrived: 0, ended: ended.splice(0) })
+    const { catchUp, end } = verdict.record(where, { now: double.clock, take })
+    return {
+      see(exchange: Exchange) {
+        ended.push(exchange)
+        catchUp()
+      },
+      end,
+    }
+  }
+  const recording = feed(null)
   let n = 0
   const see = (requests: number, windows: number) => {
     for (let count = 0; count < requests; count++) {
@@ -468,7 +480,7 @@ test('verdict - what is kept of a caller and of a window is bounded', async () =
       recording.see({ ...rejected, n, connection: n, requestDigest: `request ${n}` })
     }
     for (let window = 1; window <= windows; window++) {
-      const recording = verdict.record(`after reset ${n} ${window}`, { now: double.clock })
+      const recording = feed(`after reset ${n} ${window}`)
       for (const n of [1, 2, 3, 4]) recording.see({ ...rejected, n })
       recording.end()
     }

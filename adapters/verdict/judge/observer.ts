@@ -47,14 +47,10 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     keys: () => keys,
     pagination,
     origin,
-    onOverflow: judge,
+    onOverflow: () => recording.catchUp(),
   })
   const verdict = createVerdict(allow, undefined, clients)
-  const recording = verdict.record(null, {
-    now: clock,
-    isFromOutside: true,
-    catchUp: judge,
-  })
+  const recording = verdict.record(null, { now: clock, isFromOutside: true, take })
   let unanswered = 0
   let decided = 0
   let undecided: string | undefined
@@ -105,18 +101,15 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
     undecided: () => undecided,
   }
 
-  function judge(): void {
+  function take() {
     const { arrived, ended } = recorder.take()
-    recording.arrive(arrived)
-    for (const outline of ended) {
-      const { status, answeredAt, headers } = outline
-      recording.see({
-        ...outline,
-        status: status === 0 ? null : status,
-        keyId: credentials.judged(outline),
-        headers: localHeaders(headers, answeredAt),
-      })
-    }
+    const judged = ended.map(outline => ({
+      ...outline,
+      status: outline.status === 0 ? null : outline.status,
+      keyId: credentials.judged(outline),
+      headers: localHeaders(outline.headers, outline.answeredAt),
+    }))
+    return { arrived, ended: judged }
   }
 }
 

@@ -25,35 +25,32 @@ export interface UnusedFault {
   readonly isKept: boolean
 }
 
-interface Part {
-  readonly runner: { readonly faults: FaultUse | undefined }
-}
-
 /**
  * The faults of some runs that never fired in any of them.
  *
  * @param since over one run, or over all of them: then a fault that a snapshot also holds may fire
  * in another, and those of the options are armed in each
- * @param parts the runs that are still going on
  */
-export function createUnused(since: 'reset' | 'start', parts: () => readonly Part[]) {
+export function createUnused(since: 'reset' | 'start') {
   const firedBefore = new Set<object>()
 
   return {
-    open: ({ faults }: Part['runner']) =>
-      unusedOf(faults, one => since === 'reset' || isCertain(one) || isUnusedOption(one, faults)),
-    end({ faults }: Part['runner']) {
-      for (const fault of faults?.fired ?? []) firedBefore.add(fault)
-      return unusedOf(faults, isCertain)
+    /** @param all the runs that are still going on, of which the first that has a fault says so */
+    open(all: readonly (FaultUse | undefined)[]) {
+      const told = new Set([...firedBefore, ...all.flatMap(use => [...(use?.fired ?? [])])])
+      return (use: FaultUse | undefined) =>
+        unusedOf(use, fault => {
+          const { option } = fault
+          if (since === 'reset' || isCertain(fault)) return true
+          const isNew = option !== undefined && !told.has(option)
+          if (isNew) told.add(option)
+          return isNew
+        })
     },
-  }
-
-  /** Only the first run that has it says so. */
-  function isUnusedOption({ option }: UnusedFault, faults: FaultUse | undefined): boolean {
-    if (option === undefined || firedBefore.has(option)) return false
-    const open = parts().flatMap(({ runner }) => runner.faults ?? [])
-    const first = open.find(one => one.unused().some(fault => fault.option === option))
-    return first === faults && !open.some(({ fired }) => fired.has(option))
+    end(use: FaultUse | undefined) {
+      for (const fault of use?.fired ?? []) firedBefore.add(fault)
+      return unusedOf(use, isCertain)
+    },
   }
 }
 
@@ -62,10 +59,10 @@ function isCertain({ option, isKept }: UnusedFault): boolean {
 }
 
 function unusedOf(
-  faults: FaultUse | undefined,
+  use: FaultUse | undefined,
   counts: (fault: UnusedFault) => boolean,
 ): readonly Violation[] {
-  return (faults?.unused() ?? []).filter(counts).map(({ text, keyId, at }) => ({
+  return (use?.unused() ?? []).filter(counts).map(({ text, keyId, at }) => ({
     rule: UNUSED_FAULTS.id,
     seen: `a fault was armed and never fired: ${text}`,
     exchanges: [],
