@@ -50,7 +50,7 @@ export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
     response: sideOf(source.headers, body),
     address: kept.request.client ?? null,
     programs: {
-      curl: curlOf(again, origin, { print: '-i', separator: ' \\\n  ', isLoose: true }),
+      curl: curlOf(again, origin, true),
       fetch: fetchCodeOf(again, origin),
     },
   }

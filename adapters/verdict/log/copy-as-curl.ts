@@ -8,35 +8,28 @@ export interface PlainRequest {
   readonly body: Uint8Array | string
 }
 
-export interface CurlStyle {
-  /** `-sS` prints the response body, `-i` also its headers. */
-  readonly print: '-sS' | '-i'
-  readonly separator: string
-  /** True keeps the headers that curl adds by itself. */
-  readonly isLoose?: boolean
-}
-
 /**
  * Writes a bash command that sends the same request, byte for byte. The key is in
  * `$ADOPTION_STORE_API_KEY`; a body that no argument can hold (with a NUL, or beyond 100 kB) is in
  * the file `body`.
  * @param origin where to send it
+ * @param isForReading has a line per option, prints the response's headers, and lets curl add its own
  */
 export function curlOf(
   { method, target, headers, body: given }: PlainRequest,
   origin: string,
-  { print, separator, isLoose }: CurlStyle = { print: '-sS', separator: ' ' },
+  isForReading = false,
 ): string {
   const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
   const hasBody = body.length > 0 || isFramed(method, headers)
   return [
-    `curl ${print}`,
+    isForReading ? 'curl -i' : 'curl -sS',
     ...methodOptions(method, hasBody),
     ...targetOptions(origin, target),
     ...Object.entries(headers).flatMap(([name, value]) => headerOption(name, value, hasBody)),
-    ...(isLoose ? [] : unsentHeaders(headers, hasBody, body.length)),
+    ...(isForReading ? [] : unsentHeaders(headers, hasBody, body.length)),
     ...(hasBody ? [bodyOption(body)] : []),
-  ].join(separator)
+  ].join(isForReading ? ' \\\n  ' : ' ')
 }
 
 /** True if curl has to frame a body, even an empty one. With `-I`, it sends any Content-Length. */

@@ -68,6 +68,8 @@ export interface Recorded extends Captured, SenderSeen {
   readonly lag: number
   readonly operation: Operation | undefined
   readonly keyId: string | undefined
+  /** Query parameters that the store knows. */
+  readonly parameters: readonly string[]
   fault: FaultKind | null
   /** Undefined without an answer, so far or at all. */
   answer: { readonly at: number; readonly lag: number; readonly response: ApiResponse } | undefined
@@ -75,15 +77,14 @@ export interface Recorded extends Captured, SenderSeen {
 
 /**
  * Keeps what judging a client needs: few request headers, the bodies of refusals, no path or query.
- * @param pagination true if the store knows the parameter `after`
+ * @param given redacts every text
  */
-export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
-  const { request, operation, answer } = recorded
+export function outlineOf(recorded: Recorded, given?: (text: string) => string): Exchange {
+  const { request, operation, parameters, answer } = recorded
   const { method, path, query, hasQuery = query !== '', headers } = request
   const { host, traceparent, 'idempotency-key': idempotencyKey } = headers
   const preflight = headers[PREFLIGHT]
-  const known = parameters(pagination)
-  const ofOperation = operation === 'listPets' ? known : []
+  const ofOperation = operation === 'listPets' ? parameters : []
   const unknown = operation ? unknownNames(operation, request, ofOperation) : []
   const location = answer?.response.about?.location
   // Most requests have this path, which contains nothing to redact.
@@ -93,7 +94,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
   // A refusal gives its reason.
   const refusal = status !== null && status >= 400 && status !== 429 ? body : null
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
-  const redact = isInnocent ? asItIs : redactorOf(recorded, 'shown')
+  const redact = given ?? (isInnocent ? asItIs : redactorOf(recorded, 'shown'))
   // In the order of the snapshot schema.
   const outline: Exchange = {
     n: recorded.n,
@@ -104,7 +105,7 @@ export function outlineOf(recorded: Recorded, pagination: boolean): Exchange {
     method: redact(method),
     path: '',
     query: '',
-    url: redact(hasQuery ? `${path}?${withoutValues(query, known)}` : path),
+    url: redact(hasQuery ? `${path}?${withoutValues(query, parameters)}` : path),
     status,
     code: answer ? errorOf(answer.response).code : null,
     requestHeaders: {
@@ -142,15 +143,13 @@ function asItIs(text: string): string {
   return text
 }
 
-/** @param pagination true if the store knows the parameter `after` */
-export function exchangeOf(recorded: Recorded, pagination: boolean): Exchange {
-  const { request, answer } = recorded
-  const redact = redactorOf(recorded, 'shown')
-  const outline = outlineOf(recorded, pagination)
+export function exchangeOf(recorded: Recorded, redact = redactorOf(recorded, 'shown')): Exchange {
+  const { request, parameters, answer } = recorded
+  const outline = outlineOf(recorded, redact)
   return Object.assign(outline, {
     path: redact(request.path),
     // A key may contain the separators of a query.
-    query: knownQuery(redact(request.query), parameters(pagination)),
+    query: knownQuery(redact(request.query), parameters),
     requestHeaders: redactedHeaders(request.headers, redact),
     headers: redactedHeaders(outline.headers, redact),
     requestBody: request.body?.length ? redact(textOf(request.body)) : null,
@@ -184,10 +183,6 @@ export function textOf(body: ReadRequest['body']): string {
 }
 
 const FIELDS = ['name', 'categoryId', 'status']
-
-function parameters(pagination: boolean): readonly string[] {
-  return pagination ? ['limit', 'status', 'after'] : ['limit', 'status']
-}
 
 /**
  * Lists the query parameters and body fields that the store ignores.

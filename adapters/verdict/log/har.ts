@@ -3,7 +3,7 @@ import { splitTarget } from '../../http/target-and-body.js'
 import { utf8Text } from './copy-as-curl.js'
 import { type Exchange, exchangeOf, originOf, type Recorded } from './exchange.js'
 import { FAULT_KINDS } from './fault-kinds.js'
-import { redactedBody, redactedHeaders, redactorOf } from './redact.js'
+import { redactedBody, redactorOf } from './redact.js'
 
 /** HTTP Archive 1.2, which the developer tools of browsers open. Plain JSON. */
 export type Har = ReturnType<typeof harOf>
@@ -21,18 +21,12 @@ type Message = 'method' | 'url' | 'status' | 'requestHeaders' | 'headers'
 type Shown = Message | 'at' | 'answeredAt' | 'keyId' | 'fault' | 'connection'
 
 /** Redacts short keys too, because files are shared. */
-export function harSourceOf(recorded: Recorded, pagination: boolean, origin: string): HarSource {
-  const exchange = exchangeOf(recorded, pagination)
+export function harSourceOf(recorded: Recorded, origin: string): HarSource {
   const redact = redactorOf(recorded, 'words')
   return {
-    ...exchange,
+    ...exchangeOf(recorded, redact),
     origin: originOf(recorded.request.headers, origin),
-    method: redact(exchange.method),
-    url: redact(exchange.url),
-    requestHeaders: redactedHeaders(exchange.requestHeaders, redact),
     requestBody: redactedBody(recorded.request.body, redact),
-    headers: redactedHeaders(exchange.headers, redact),
-    body: exchange.body === null ? null : redact(exchange.body),
   }
 }
 

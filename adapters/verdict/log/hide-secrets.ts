@@ -16,7 +16,6 @@ export function createSecrets(secrets: Iterable<string>) {
   }
 
   return {
-    has: (word: string) => known.has(word),
     /** Replaces secrets, including those percent-encoded or with JSON escapes. */
     hide(text: string, labelOf: (secret: string) => string): string {
       if (known.size === 0) return text

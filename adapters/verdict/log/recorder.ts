@@ -62,6 +62,7 @@ export type Recorder = ReturnType<typeof createRecorder>
 export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const { capacity, characters, clock, realTime, keys, pagination, origin, onOverflow } = options
   const callers = createCallers(state?.connections)
+  const parameters = ['limit', 'status', ...(pagination ? ['after'] : [])]
   const { exchanges = [], received = 0, dropped = 0 } = state ?? {}
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, characters, begin })
@@ -89,6 +90,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         keys: keys(),
         operation,
         keyId,
+        parameters,
         ...seen,
         fault: null,
         answer: undefined,
@@ -103,7 +105,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
           log.grow(recorded.n, body.length)
         },
         seen,
-        source: () => harSourceOf(recorded, pagination, origin),
+        source: () => harSourceOf(recorded, origin),
         note(fault: FaultKind): void {
           recorded.fault = fault
         },
@@ -125,7 +127,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
       log.since().flatMap(item => {
         const plain = plainOf(item)
         if (!matches(plain)) return []
-        if (item.recorded) return harSourceOf(item.recorded, pagination, origin)
+        if (item.recorded) return harSourceOf(item.recorded, origin)
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
       }),
     /**
@@ -134,7 +136,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
     take() {
       const arrived = log.last() - taken
       taken = log.last()
-      const outlines = ended.map(recorded => outlineOf(recorded, pagination))
+      const outlines = ended.map(recorded => outlineOf(recorded))
       ended = []
       return { arrived, ended: outlines }
     },
@@ -152,7 +154,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   function plainOf(item: Item): Exchange {
     if (!item.recorded) return item.plain
     if (item.plain) return item.plain
-    const plain = frozen(exchangeOf(item.recorded, pagination))
+    const plain = frozen(exchangeOf(item.recorded))
     if (item.recorded.answer) item.plain = plain
     return plain
   }
