@@ -23,7 +23,7 @@ export function createRuleRunner({ now, ...use }: RunnerOptions) {
     },
     open(): readonly Violation[] {
       const watches = [...callers.values()].flatMap(caller => caller.watches)
-      return watches.flatMap(watch => watch.open(now() + lag))
+      return watches.flatMap(watch => watch.open?.(now() + lag) ?? [])
     },
   }
 

@@ -24,7 +24,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
   const past = createFindings()
   const unused = createUnused(since)
   // Not a Set, whose discarded tables would keep the runs of earlier resets alive.
-  let parts: readonly Part[] = []
+  let parts: readonly { readonly run: Run; readonly place: Place; readonly after: number }[] = []
   let opened = 0
   let requestCount = 0
 
@@ -65,10 +65,4 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
       return { ok, requestCount, dropped: 0, findings, notes }
     },
   }
-}
-
-interface Part {
-  readonly run: Run
-  readonly place: Place
-  readonly after: number
 }

@@ -1,7 +1,7 @@
 import { readJudgeOptions } from '../../verdict/judge/judge-options.js'
 import { createObserver } from '../../verdict/judge/observer.js'
 import { openProxy } from '../../verdict/judge/proxy/proxy.js'
-import { judgeText, undecidedText } from '../../verdict/judge/report.js'
+import { failureLine, judgeText, undecidedText } from '../../verdict/judge/report.js'
 import type { RuleId } from '../../verdict/rules/index.js'
 import type { ExecSettings } from '../options.js'
 import { printError } from '../print.js'
@@ -51,8 +51,7 @@ export async function execThrough(
       ? nothingArrived(words.join(' '))
       : undecidedText(report, observer.undecided())
   const untested = report.decided === 0 ? none : undefined
-  const failures = proxy.failures()
-  printError(judgeText(report, untested, { service: judged.origin, ...failures }))
+  printError(judgeText(report, untested, failureLine(judged.origin, proxy.failures)))
   const concluded = await conclude({ code, report, untested, late: 0 }, { settings, words, given })
-  return concluded === 0 && failures.isUntrusted ? 1 : concluded
+  return concluded === 0 && proxy.failures.some(({ isUntrusted }) => isUntrusted) ? 1 : concluded
 }

@@ -1,19 +1,13 @@
-import { count as plural } from '../../../src/lib/pluralize.js'
+import { count } from '../../../src/lib/pluralize.js'
 import { resultText } from '../report.js'
 import type { JudgeReport } from './observer.js'
-
-export interface ServiceFailures {
-  readonly service: string
-  readonly count: number
-  readonly first: { readonly reason: string } | undefined
-}
+import type { UpstreamFailure } from './proxy/failure.js'
 
 export function judgeText(
   report: JudgeReport,
   untested = report.decided === 0 ? undecidedText(report) : undefined,
-  failures?: ServiceFailures,
+  aside = unansweredLine(report),
 ): string {
-  const aside = failures?.first ? failureLine(failures) : unansweredLine(report)
   return resultText(report, untested, aside)
 }
 
@@ -32,6 +26,9 @@ function unansweredLine({ unanswered, requestCount }: JudgeReport): string {
   return `Verdict: ${unanswered} of ${requestCount} requests got no response, which is not held against the client.\n`
 }
 
-function failureLine({ service, count, first }: ServiceFailures): string {
-  return `Verdict: ${plural(count, 'response')} of ${service} did not arrive in full, which is not held against the client: ${first?.reason}.\n`
+/** Undefined without a failure. */
+export function failureLine(service: string, failures: readonly UpstreamFailure[]) {
+  const [first] = failures
+  if (!first) return undefined
+  return `Verdict: ${count(failures.length, 'response')} of ${service} did not arrive in full, which is not held against the client: ${first.reason}.\n`
 }

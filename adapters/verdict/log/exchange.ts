@@ -52,12 +52,7 @@ export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
   /** Stack of the call that sent the request. Not enumerable, so that it affects no comparison. */
   readonly stack?: Error | undefined
   /** Lead of real time over the clock, in ms. Not enumerable either. */
-  readonly lag?: Lag | undefined
-}
-
-export interface Lag {
-  readonly at: number
-  readonly answeredAt: number
+  readonly lag?: { readonly at: number; readonly answeredAt: number } | undefined
 }
 
 /** An exchange with its credentials, which never leaves the process. */
@@ -126,7 +121,7 @@ export function outlineOf(recorded: Recorded, given?: (text: string) => string):
     overlap: recorded.overlap,
   }
   const { stack } = request
-  const lag: Lag = { at: recorded.lag, answeredAt: answer?.lag ?? recorded.lag }
+  const lag = { at: recorded.lag, answeredAt: answer?.lag ?? recorded.lag }
   if (lag.answeredAt > 0) Object.defineProperty(outline, 'lag', { value: lag })
   return stack ? Object.defineProperty(outline, 'stack', { value: stack }) : outline
 }

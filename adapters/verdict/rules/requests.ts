@@ -65,11 +65,10 @@ export const watchKnown: CreateWatch = ({ ignoresKeys = false }) => {
       last = exchange
       return [...resetAsDelta(before, exchange), ...brokenBy(exchange, ignoresKeys)]
     },
-    open: () => [],
   }
 }
 
-export const watchStrangers: CreateWatch = () => ({ see: refusedCredential, open: () => [] })
+export const watchStrangers: CreateWatch = () => ({ see: refusedCredential })
 
 /** The violations that a request with a valid key shows by itself. */
 function brokenBy(exchange: Seen, ignoresKeys: boolean): readonly Violation[] {

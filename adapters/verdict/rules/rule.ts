@@ -45,7 +45,7 @@ export type Beginning = Pick<Seen, 'keyId' | 'at' | 'n' | 'stack'> & Partial<Pic
 export interface Watch {
   see(exchange: Seen): readonly Violation[]
   /** The violations so far in what is still going on. */
-  open(now: number): readonly Violation[]
+  open?(now: number): readonly Violation[]
 }
 
 export interface KeyUse {

@@ -77,11 +77,8 @@ export const watchWaits: CreateWatch = use => {
   function end(scope: string | null, at: number): readonly Violation[] {
     const known = waits.get(scope) ?? []
     const over = known.filter(wait => wait.isOver(at))
-    if (over.length > 0)
-      waits.set(
-        scope,
-        known.filter(wait => !over.includes(wait)),
-      )
+    const left = known.filter(wait => !over.includes(wait))
+    if (over.length > 0) waits.set(scope, left)
     return over.flatMap(wait => {
       const violations = judge(wait, false)
       if (othersIn(wait) > 0) prepared++

@@ -96,7 +96,7 @@ test('proxy - bodies and trailers pass byte by byte in both directions, in any c
     }),
     { seed: 20_301_205, numRuns: 60 },
   )
-  assert.equal(proxy.failures().count, 0)
+  assert.equal(proxy.failures.length, 0)
 })
 
 test('proxy - what arrives at the server is framed as the client framed it', async () => {
@@ -177,7 +177,7 @@ test('proxy - a client that goes away ends its request, in every phase', async (
     while (!service.received[0]?.includes(sent.slice(-2))) await nextTurn()
     client.socket.destroy()
     await service.ended[0]
-    assert.deepEqual([proxy.failures().count, rules(proxy.report().findings)], [0, []], phase)
+    assert.deepEqual([proxy.failures.length, rules(proxy.report().findings)], [0, []], phase)
   }
 })
 
@@ -189,7 +189,7 @@ test('proxy - a server that follows its client and closes has not failed', async
   onArrival = () => client.socket.destroy()
   client.write('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\n\r\n')
   while (proxy.report().unanswered === 0) await nextTurn()
-  assert.equal(proxy.failures().count, 0)
+  assert.equal(proxy.failures.length, 0)
 })
 
 test('proxy - a connection of the client lives as long as its own to the server', async () => {
@@ -286,8 +286,8 @@ for (const [behaviour, answer] of HOSTILE) {
     }
     const { findings, notes, unanswered, decided } = proxy.report()
     assert.deepEqual([findings, notes, unanswered, decided], [[], [], 3, 0])
-    assert.equal(proxy.failures().count, 3)
-    assert.doesNotMatch(proxy.failures().first?.reason ?? '\n', /\n/)
+    assert.equal(proxy.failures.length, 3)
+    assert.doesNotMatch(proxy.failures[0]?.reason ?? '\n', /\n/)
   })
 }
 
@@ -302,7 +302,7 @@ test('proxy - a silent server gets its time, before the response and within it',
     const client = await connect(proxy)
     client.write('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     assert.match(await client.ended(), expected)
-    assert.equal(proxy.failures().count, 1)
+    assert.equal(proxy.failures.length, 1)
     assert.deepEqual(rules(proxy.report().findings), [])
   }
 })
@@ -315,7 +315,7 @@ test('proxy - what is cut off arrives as far as it came', async () => {
   const client = await connect(proxy)
   client.write('GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\n\r\n')
   assert.match(await client.ended(), /Content-Length: 9\r\n[\s\S]*\r\n\r\n\[1,$/)
-  assert.equal(proxy.failures().count, 1)
+  assert.equal(proxy.failures.length, 1)
 })
 
 test('proxy - a slow client is waited for: the server has no turn, and is held back', async t => {
@@ -342,7 +342,7 @@ test('proxy - a slow client is waited for: the server has no turn, and is held b
     assert.equal((await fetch(`${proxy.url}/silent`)).status, 504)
   }
   assert.ok(written > 0 && written < 60, `${written} MiB are under way`)
-  assert.equal(proxy.failures().count, passed)
+  assert.equal(proxy.failures.length, passed)
   client.socket.resume()
   assert.ok((await client.ended()).length > 64 * megabyte.length)
 })
@@ -356,7 +356,7 @@ test('proxy - a client that has ended its side still gets its response', async (
     'GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer demo-free\r\n\r\n',
   )
   assert.match(await client.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
-  assert.deepEqual([proxy.failures().count, proxy.report().decided], [0, 1])
+  assert.deepEqual([proxy.failures.length, proxy.report().decided], [0, 1])
 })
 
 test('proxy - a ban is seen in a compressed body', async t => {

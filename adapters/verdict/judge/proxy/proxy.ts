@@ -20,13 +20,6 @@ export interface ProxyOptions {
 /** A server on loopback that passes everything on to one service, and lets the verdict see it. */
 export type ServiceProxy = Awaited<ReturnType<typeof openProxy>>
 
-/** The service decides how long an idle connection is kept, and a body may take its time. */
-const PATIENT = {
-  headersTimeout: 60_000,
-  requestTimeout: DAY,
-  keepAliveTimeout: DAY,
-}
-
 export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) {
   const service = new URL(baseUrl)
   const Agent = service.protocol === 'https:' ? HttpsAgent : HttpAgent
@@ -65,15 +58,13 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
       }
     },
   }
-  const server = await listen(handler, { port: 0, ...PATIENT })
+  // The service decides how long an idle connection is kept, and a body may take its time.
+  const timeouts = { headersTimeout: 60_000, requestTimeout: DAY, keepAliveTimeout: DAY }
+  const server = await listen(handler, { port: 0, ...timeouts })
 
   return {
     url: server.url,
-    failures: () => ({
-      count: failures.length,
-      first: failures[0],
-      isUntrusted: failures.some(({ isUntrusted }) => isUntrusted),
-    }),
+    failures: failures as readonly UpstreamFailure[],
     async close(): Promise<void> {
       const cut = [...exchanges]
       for (const [response] of cut) response.req.socket.destroy()
