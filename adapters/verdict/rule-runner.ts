@@ -2,7 +2,7 @@ import { looksRounded } from '../../src/lib/int64.js'
 import { parseJson } from '../../src/lib/json.js'
 import type { Clock } from '../../src/ports.js'
 import { type Exchange, errorOf } from './log/exchange.js'
-import { KEY_WATCHES, STRANGER_WATCHES } from './rules/index.js'
+import { createWatches } from './rules/index.js'
 import type { KeyUse, Seen, Violation } from './rules/rule.js'
 
 export interface RunnerOptions extends KeyUse {
@@ -35,8 +35,7 @@ export function createRuleRunner({ now, ...use }: RunnerOptions) {
 }
 
 function createCaller(key: string | null, use: KeyUse) {
-  const watches = key === null ? STRANGER_WATCHES : KEY_WATCHES
-  return { watches: watches.map(create => create(use)), isOneByOne: watchConnections() }
+  return { watches: createWatches(key !== null, use), isOneByOne: watchConnections() }
 }
 
 /** Node's `fetch` alternates between two connections even when it sends one request at a time. */

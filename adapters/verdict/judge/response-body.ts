@@ -19,8 +19,7 @@ export function observeBody(
   const { body, status, statusText, headers } = response
   if (body === null || method === 'HEAD' || status < 200 || status > 599) return response
   const end = watchBody(status, fieldsOf(headers), observed)
-  const fail = () => signal?.aborted || end.fail()
-  if (!body?.getReader) return observeText(response, { ...end, fail })
+  if (!body?.getReader) return observeText(response, end, signal)
   const reader = body.getReader()
   // The DOM of jsdom has no class of that name.
   const Stream = body.constructor as typeof ReadableStream
@@ -39,7 +38,7 @@ export function observeBody(
         controller.close()
         controller.byobRequest?.respond(0)
       } catch (error) {
-        fail()
+        end.fail(signal)
         throw error
       }
     },
@@ -51,7 +50,8 @@ export function observeBody(
 /** React Native has no `body`, and node-fetch one that is no web stream: both are read as text. */
 function observeText(
   response: Response,
-  end: Pick<ReturnType<typeof watchBody>, 'add' | 'complete'> & { readonly fail: () => unknown },
+  end: ReturnType<typeof watchBody>,
+  signal: AbortSignal | undefined,
 ): Response {
   const read = response.text.bind(response)
   const text = async () => {
@@ -61,7 +61,7 @@ function observeText(
       end.complete()
       return whole
     } catch (error) {
-      end.fail()
+      end.fail(signal)
       throw error
     }
   }
@@ -118,6 +118,7 @@ export function watchBody(
         lost('malformed')
       }
     },
-    fail: () => lost('truncate'),
+    /** @param signal if aborted, the client has lost nothing */
+    fail: (signal: AbortSignal | undefined) => signal?.aborted || lost('truncate'),
   }
 }

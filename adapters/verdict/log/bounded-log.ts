@@ -34,12 +34,8 @@ export function createLog<Item>(options: LogOptions) {
     },
     find: (n: number): Item | undefined => items.get(n)?.item,
     /** Items after `n`, by default all that are kept, oldest first. */
-    since(n = 0): readonly Item[] {
-      const found: Item[] = []
-      for (let at = Math.max(n + 1, first()); at <= last; at++)
-        found.push(items.get(at)?.item as Item)
-      return found
-    },
+    since: (n = 0): readonly Item[] =>
+      [...items].flatMap(([at, { item }]) => (at > n ? [item] : [])),
     trim,
     /** Forgets all items and drops; numbering goes on. */
     clear(): void {

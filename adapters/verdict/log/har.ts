@@ -99,14 +99,10 @@ function pairsOf(pairs: Iterable<[name: string, value: string]>) {
 }
 
 function contentOf(body: HarSource['body']) {
-  if (body === null || typeof body === 'string') {
-    return { size: utf8Length(body ?? ''), text: body ?? '', encoding: undefined }
-  }
-  const size = body.length
-  const text = utf8Text(body)
-  if (text !== undefined) return { size, text, encoding: undefined }
-  const characters = Array.from(body, byte => String.fromCharCode(byte)).join('')
-  return { size, text: btoa(characters), encoding: 'base64' as const }
+  const text = body instanceof Uint8Array ? utf8Text(body) : (body ?? '')
+  if (text !== undefined) return { size: utf8Length(text), text, encoding: undefined }
+  const characters = Array.from(body as Uint8Array, byte => String.fromCharCode(byte)).join('')
+  return { size: characters.length, text: btoa(characters), encoding: 'base64' as const }
 }
 
 function commentOf({ keyId, fault, answeredAt }: HarSource): string {

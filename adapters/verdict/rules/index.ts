@@ -2,7 +2,7 @@ import { BACKOFF, NO_BACKOFF, watchBackoff } from './backoff.js'
 import { CREATES, REFUSED_CREATES, watchCreates } from './creates.js'
 import { REFUSALS, watchRefusals } from './refusals.js'
 import { REQUEST_RULES, watchKnown, watchStrangers } from './requests.js'
-import type { CreateWatch, Rule } from './rule.js'
+import type { KeyUse, Rule, Watch } from './rule.js'
 import { UNUSED_FAULTS } from './unused-faults.js'
 import { WAIT_RULES, watchWaits } from './waits.js'
 
@@ -21,17 +21,11 @@ export type { Rule }
 export type RuleId = (typeof DECLARED)[number]['id']
 export const RULES: readonly (Rule & { readonly id: RuleId })[] = DECLARED
 
-/** For requests with a valid key. */
-export const KEY_WATCHES: readonly CreateWatch[] = [
-  watchWaits,
-  watchBackoff,
-  watchRefusals,
-  watchCreates,
-  watchKnown,
-]
-
-/** For requests without one. */
-export const STRANGER_WATCHES: readonly CreateWatch[] = [watchStrangers]
+/** @param hasKey whether the requests have a valid key */
+export function createWatches(hasKey: boolean, use: KeyUse): readonly Watch[] {
+  const known = [watchWaits, watchBackoff, watchRefusals, watchCreates, watchKnown]
+  return (hasKey ? known : [watchStrangers]).map(create => create(use))
+}
 
 /** @throws Error for an id that is not one of a rule */
 export function ruleOf(id: string): Rule {

@@ -123,7 +123,7 @@ export const watchWaits: CreateWatch = use => {
   function judge(wait: Wait, isLast: boolean): readonly Violation[] {
     const { early } = wait
     const repeated = early.filter(({ isRepeated }) => isRepeated)
-    const isCertain = clients === undefined ? certainty(wait, isLast) : areMoreThan(clients, early)
+    const isCertain = certainty(wait, isLast)
     if (isCertain.repeated && repeated.length > 0) {
       return found(repeated, ruleOf(repeated), repeated.every(isPaced) ? PAUSE : '')
     }
@@ -132,6 +132,12 @@ export const watchWaits: CreateWatch = use => {
   }
 
   function certainty(wait: Wait, isLast: boolean) {
+    if (clients !== undefined) {
+      // Those in flight together are of one client, and all but one may not know of the rejection.
+      const apart = wait.early.filter(({ exchange }) => exchange.overlap === 'none').length
+      const isMore = wait.early.length > 0 && Math.max(1, apart) >= clients
+      return { repeated: isMore, all: isMore }
+    }
     const missing = wait.missing()
     const fewest = isLast && isAlone ? FEWEST_ALONE : FEWEST_MISSING
     const others = othersIn(wait)
@@ -146,14 +152,6 @@ export const watchWaits: CreateWatch = use => {
   function othersIn({ early }: Wait): number {
     return early.filter(({ isRepeated, isAware }) => !isRepeated && isAware && isAlone).length
   }
-}
-
-/** All clients but one may not know of the rejection. */
-function areMoreThan(clients: number, early: readonly Early[]) {
-  // Those in flight together are of one client.
-  const apart = early.filter(({ exchange }) => exchange.overlap === 'none').length
-  const isMore = early.length > 0 && Math.max(1, apart) >= clients
-  return { repeated: isMore, all: isMore }
 }
 
 /** Without Retry-After, the window asked to wait. */

@@ -2,12 +2,11 @@ import { once } from 'node:events'
 import {
   type Agent,
   type ClientRequest,
-  request as httpRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type ServerResponse,
+  request as sendHead,
 } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { ApiRequest } from '../../../../src/protocol/api-request.js'
@@ -120,10 +119,8 @@ function openRequest({ request, response, link, service, timeoutMs }: Forwarding
   const isFramed = 'content-length' in headers || 'transfer-encoding' in headers
   // Node would frame a missing body in chunks.
   if (!isFramed && HAS_CONTENT.test(method)) fields.push('Content-Length', '0')
-  const send = service.protocol === 'https:' ? httpsRequest : httpRequest
-  const outgoing = send({
-    hostname: service.hostname.replace(/^\[|\]$/g, ''),
-    port: service.port,
+  // With the agent of TLS, it sends over TLS.
+  const outgoing = sendHead(service, {
     method,
     path: url.startsWith('/') ? url : `${request.path}?${request.query}`,
     headers: fields,
