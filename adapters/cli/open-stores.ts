@@ -100,34 +100,26 @@ export async function openLimits(name: string, required: boolean, stops: Stops) 
   if (file) return openSqliteLimits(file.path, stops)
   if (!/^(redis|valkey)s?:/.test(name)) {
     const known = 'memory:, sqlite:<file>, redis://…, rediss://… or valkey://…'
-    throw new UsageError(`--rate-limit-store takes ${known}; got '${withoutSecrets(name)}'`)
+    throw new UsageError(`${LIMITS_FLAG} takes ${known}; got '${withoutSecrets(name)}'`)
   }
   const { addressOf, redisRateLimitStore } = await import('../redis/open.js')
   const { isPassing } = await import('../redis/failures.js')
-  const { url, address, own } = readServerUrl(
-    '--rate-limit-store',
-    name,
-    'REDIS_URL',
-    LIMITS,
-    addressOf,
-  )
+  const { url, address, own } = readServerUrl(LIMITS_FLAG, name, 'REDIS_URL', LIMITS, addressOf)
   const ca = own.get('ca')
   if (ca && !/^(rediss|valkeys):/.test(url)) {
-    throw new UsageError(
-      '--rate-limit-store takes ca with rediss:// or valkeys:// only, which use TLS',
-    )
+    throw new UsageError(`${LIMITS_FLAG} takes ca with rediss:// or valkeys:// only, which use TLS`)
   }
-  const tls = ca && { ca: (await readBytes(ca, '--rate-limit-store ?ca')).toString() }
+  const tls = ca && { ca: (await readBytes(ca, `${LIMITS_FLAG} ?ca`)).toString() }
   const prefix = own.get('prefix') ?? undefined
   const rateLimitStore = redisRateLimitStore({ url, prefix, ...(tls && { tls }) })
   stops.push(rateLimitStore.close)
   await rateLimitStore.ready().catch(error => {
     if (required || !isPassing(error)) throw error
   })
-  const rateLimitStoreTimeoutMs = timeoutOf('--rate-limit-store', own)
-  return { rateLimitStore, name: address, ping: rateLimitStore.ping, rateLimitStoreTimeoutMs }
+  return { rateLimitStore, name: address, timeout: timeoutOf(LIMITS_FLAG, own) }
 }
 
+const LIMITS_FLAG = '--rate-limit-store'
 const LIMITS = ['timeout', 'ca', 'prefix']
 
 const DATABASE = ['timeout', 'connections', 'schema']
@@ -198,12 +190,7 @@ async function openSqliteLimits(path: string, stops: Stops) {
   const rateLimitStore = sqliteRateLimitStore(path)
   stops.push(rateLimitStore.close)
   await rateLimitStore.ready()
-  return {
-    rateLimitStore,
-    name: `sqlite:${path}`,
-    ping: rateLimitStore.ping,
-    rateLimitStoreTimeoutMs: undefined,
-  }
+  return { rateLimitStore, name: `sqlite:${path}`, timeout: undefined }
 }
 
 /** Filters Node 22's warning that its SQLite is experimental. */
@@ -231,20 +218,12 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
   }
 }
 
-/** The server of `--store postgres://…` or `--rate-limit-store redis://…`. */
-interface ServerUrl {
-  readonly url: string
-  /** Address without user and password. */
-  readonly address: string
-  /** Parameters for this program rather than the driver. */
-  readonly own: URLSearchParams
-}
-
 /**
- * Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
+ * Reads the server of `--store postgres://…` or `--rate-limit-store redis://…`. Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
  * them override the variable's.
  * @param names of parameters to take out of the query
  * @param addressOf checks a URL, and throws without the URL in the message
+ * @returns the URL for the driver, the address without user and password, and the parameters taken out
  * @throws UsageError
  */
 function readServerUrl(
@@ -254,7 +233,7 @@ function readServerUrl(
   names: readonly string[],
   addressOf: (url: string) => string,
   ofDriver?: RegExp,
-): ServerUrl {
+) {
   const [scheme, parameters] = given.includes('//') ? [] : given.split('?', 2)
   const text = scheme === undefined ? given : process.env[variable]
   if (!text) {

@@ -60,11 +60,11 @@ export async function exec(
     const { report, recording, exchanges, double } = run
     const { findings } = report
     const withoutEffect = faultsWithoutEffect(run.seen)
-    say(await verdictText(run, schedule.length > 0))
-    if (settings.skipWaits) say(skippedText(setup.skips))
-    say(lateText(run))
-    if (recording?.isFull) say(`Recording: ${settings.record} ends after 100,000 steps.\n`)
-    for (const line of withoutEffect) say(`--schedule: ${line}\n`)
+    printError(await verdictText(run, schedule.length > 0))
+    if (settings.skipWaits) printError(skippedText(setup.skips))
+    printError(lateText(run))
+    if (recording?.isFull) printError(`Recording: ${settings.record} ends after 100,000 steps.\n`)
+    for (const line of withoutEffect) printError(`--schedule: ${line}\n`)
     const isMissing = settings.requireFaults && findings.some(isRequired)
     return conclude(run, {
       ...{ settings, words, given },
@@ -114,10 +114,6 @@ async function untriedText(
       'animals beyond the first 20 (limit)',
   ].filter(part => part !== false)
   return parts.length === 0 ? '' : `Not tried: ${parts.join(', ')}.\n`
-}
-
-function say(text: string): void {
-  printError(text)
 }
 
 export type Setup = Awaited<ReturnType<typeof readSetup>>

@@ -185,14 +185,12 @@ function namesOf(all: readonly { readonly schedule: string }[]): string {
 }
 
 function resultOf(found: Found<CommandFailure>, all: readonly Ran[], settings: ExecSettings) {
-  const { runs, pruned, exhausted, failures, notes, unreached } = found
+  const { failures, notes, unreached, ...counts } = found
   const problem = nothingExplored(found, all, settings)
   return {
     ok: problem === undefined && failures.length === 0,
     problem: problem ?? null,
-    runs,
-    pruned,
-    exhausted,
+    ...counts,
     failures: failures.map(({ failure }) => failure),
     notes: notes.map(({ schedule, note }) => ({ schedule: scheduleText(schedule), note })),
     unreached: unreached.map(scheduleText),

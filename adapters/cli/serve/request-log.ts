@@ -31,14 +31,7 @@ export function withRequestLog(handler: ApiHandler, options: RequestLogOptions):
       const start = performance.now()
       return chain(handler.handle(request), response => {
         const durationMs = performance.now() - start
-        const entry = entryOf({
-          request,
-          keys: keys(),
-          sha256,
-          response,
-          at: clock(),
-          durationMs,
-        })
+        const entry = entryOf({ request, keys: keys(), sha256, response, at: clock(), durationMs })
         const isOutside = response.outside === true && response.status === 404
         const reason = isOutside ? `outside ${handler.basePath}` : undefined
         write(lineOf({ ...entry, reason }))

@@ -3,7 +3,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import type { HttpServer } from '../../http/listen.js'
 import { overLoopback } from '../../http/loopback.js'
 import { withConsole } from '../../pages/console/index.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
@@ -21,8 +20,6 @@ import { createNotes, type Notes, withRequestLog } from './request-log.js'
 import {
   controlToken,
   digests,
-  type Environment,
-  type Filled,
   isControlled,
   LOOPBACK,
   openEnvironment,
@@ -140,7 +137,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
     portFlag: PortFlag,
     port: number,
     stagingBaseUrl?: string,
-  ): Promise<Opened> {
+  ) {
     const environment = control
       ? await (await import('./controlled-store.js')).openControlled(
           settings,
@@ -173,11 +170,6 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
 /** Time in ms for a proxy to close its idle connections first: only then is no request lost. */
 const GRACE = 5_000
 
-interface Opened extends Filled {
-  readonly server: HttpServer
-  readonly environment: Environment
-}
-
 /** Metrics have their own address, to which no proxy of the API leads. */
 async function openMetrics({ metrics: address }: ServeSettings, notes: Notes, stops: Stops) {
   if (address === undefined) return undefined
@@ -204,21 +196,11 @@ function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings
  * @throws UsageError
  */
 function checkServe(settings: ServeSettings): void {
-  const {
-    host,
-    proxyHops,
-    store,
-    seed,
-    keys,
-    watch,
-    rateLimitStore,
-    requireRateLimitStore,
-    control,
-  } = settings
-  if (watch && seed === undefined && keys === undefined) {
+  const { host, proxyHops, store, seed, keys, rateLimitStore, control } = settings
+  if (settings.watch && seed === undefined && keys === undefined) {
     throw new UsageError('--watch needs a file: add --seed <file.json> or --keys <file.json>')
   }
-  if (requireRateLimitStore && !/^(redis|valkey)/.test(rateLimitStore)) {
+  if (settings.requireRateLimitStore && !/^(redis|valkey)/.test(rateLimitStore)) {
     throw new UsageError(
       '--require-rate-limit-store needs counters on a server: add --rate-limit-store redis://…',
     )

@@ -84,11 +84,9 @@ export async function openEnvironment(
     storage,
     rateLimitStore,
     apiKeys: keys,
-    ...(limits?.rateLimitStoreTimeoutMs && {
-      rateLimitStoreTimeout: limits.rateLimitStoreTimeoutMs,
-    }),
+    rateLimitStoreTimeout: limits?.timeout,
   })
-  const pings = { ping: opened.ping, pingLimits: limits?.ping }
+  const pings = { ping: opened.ping, pingLimits: limits?.rateLimitStore.ping }
   const health = watchHealth({ events: store.events, ...pings }, notes)
   await health.isDegraded()
   metrics?.watch(store, health, opened.connections)
@@ -141,10 +139,8 @@ export async function openEnvironment(
 export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 
 /** Reads `--keys`, or returns the demo keys, beyond loopback as random ones. @throws UsageError */
-export async function readApiKeys({
-  keys,
-  host,
-}: Pick<ServeSettings, 'keys' | 'host'>): Promise<Keys> {
+export async function readApiKeys(settings: Pick<ServeSettings, 'keys' | 'host'>): Promise<Keys> {
+  const { keys, host } = settings
   if (keys !== undefined) return (await import('../seed-and-keys-files.js')).readKeys(keys)
   if (LOOPBACK.test(host)) return DEMO_KEYS
   return Object.fromEntries(Object.values(DEMO_KEYS).map(key => [crypto.randomUUID(), key]))
