@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { Agent as HttpAgent, get as httpGet } from 'node:http'
 import { test } from 'node:test'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
+import { until } from '../support/waiting.js'
 import { FREE } from '../test-double/requests.js'
 
 /** @param reject has the next request rejected */
@@ -48,8 +49,12 @@ test('verdict - over sockets: requests in flight together of which one is reject
       const { url } = await double.listen()
       const both = () => Promise.all([1, 2].map(() => get(url, headers)))
       for (let count = 0; count < warm; count++) await both()
+      double.faults.arm({ kind: 'delay', duration: 1, times: 2 })
       double.faults.arm({ kind: 'status', status: 503, retryAfter: 30 })
-      await both()
+      const answers = both()
+      await until(() => double.requests().length === 2 * warm + 2)
+      double.clock.advance(1)
+      await answers
       const { findings, notes } = double.report()
       assert.deepEqual([findings, notes], [[], []], JSON.stringify([headers, warm]))
     }
