@@ -8,10 +8,11 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type Running, runInThread, startCommand, startInThread } from '../support/command.js'
+import { runInThread, startInThread } from '../support/command.js'
 import { firstMessage } from '../support/first-output.js'
 import { serveHttp } from '../support/http-server.js'
 import { MAIN, ROOT_URL } from '../support/paths.js'
+import { served } from '../support/served.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const FREE = { authorization: 'Bearer demo-free' }
@@ -22,8 +23,8 @@ const ADA = {
 }
 
 test('cli - the ready line of --json has what scripts need', async t => {
-  const server = await startedInProcess(t, '--json')
-  const { baseUrl, origin, apiKeys, store, animals, control, pid } = JSON.parse(server.ready)
+  const { child, ready } = await served(t)
+  const { baseUrl, origin, apiKeys, store, animals, control, pid } = ready
   assert.match(baseUrl, /^http:\/\/127\.0\.0\.1:\d+\/v1$/)
   assert.equal(origin, baseUrl.slice(0, -3))
   assert.deepEqual(apiKeys, {
@@ -33,7 +34,7 @@ test('cli - the ready line of --json has what scripts need', async t => {
     enterprise: 'demo-enterprise',
   })
   assert.deepEqual({ store, animals, control }, { store: 'memory:', animals: 41, control: null })
-  assert.equal(pid, server.command.pid)
+  assert.equal(pid, child.pid)
 })
 
 test('cli - the banner fits on a screen, and its command works when pasted', async t => {
@@ -105,41 +106,27 @@ test('cli - animals come back in every form in which they go out, with their ids
   }
 })
 
-test('cli - --rate-limiting is on, off or shadow, also from the environment', async t => {
-  const keys = await file(
-    t,
-    '{"small-key":{"id":"small","plan":"enterprise","limits":{"perMinute":1,"perDay":9}}}',
-  )
-  const outcome = async (environment: NodeJS.ProcessEnv, ...words: string[]) => {
+test('cli - --rate-limiting is on, off or shadow', async t => {
+  const limits =
+    '{"small-key":{"id":"small","plan":"enterprise","limits":{"perMinute":1,"perDay":9}}}'
+  const keys = await file(t, limits)
+  for (const [mode, status, remaining, areDescribed] of [
+    ['on', 429, '0', true],
+    ['off', 200, null, false],
+    ['shadow', 200, '0', true],
+  ] as const) {
     // A clock that stands still: however long the requests take, their minute does not end.
-    const clock = ['--time', '2030-01-01T00:00:00Z']
-    const server = await startedIn(
-      t,
-      environment,
-      '--json',
-      '-q',
-      '--keys',
-      keys,
-      ...clock,
-      ...words,
-    )
-    const { baseUrl, origin } = JSON.parse(server.ready)
+    const words = ['--keys', keys, '--time', '2030-01-01T00:00:00Z', '--rate-limiting', mode]
+    const { baseUrl, origin } = await ready(t, ...words)
     const headers = { authorization: 'Bearer small-key' }
-    const answers = []
-    for (const _ of [1, 2]) answers.push(await fetch(`${baseUrl}/pets?limit=1`, { headers }))
-    const last = answers.at(-1)
+    await fetch(`${baseUrl}/pets?limit=1`, { headers })
+    const last = await fetch(`${baseUrl}/pets?limit=1`, { headers })
+    assert.equal(last.status, status, mode)
+    assert.equal(last.headers.get('x-ratelimit-remaining'), remaining, mode)
     const openApi = await (await fetch(`${origin}/openapi.json`)).text()
-    return [
-      last?.status,
-      last?.headers.get('x-ratelimit-remaining'),
-      openApi.includes('X-RateLimit-Limit'),
-      openApi.includes('"429"'),
-    ]
+    assert.equal(openApi.includes('X-RateLimit-Limit'), areDescribed, mode)
+    assert.equal(openApi.includes('"429"'), mode === 'on', mode)
   }
-  assert.deepEqual(await outcome({}, '--rate-limiting=off'), [200, null, false, false])
-  assert.deepEqual(await outcome({}, '--rate-limiting', 'shadow'), [200, '0', true, false])
-  const variable = { ADOPTION_STORE_RATE_LIMITING: 'shadow' }
-  assert.deepEqual(await outcome(variable), [200, '0', true, false])
   const { stdout } = await ended('openapi', '--rate-limiting', 'shadow')
   assert.doesNotMatch(stdout, /"429"/)
 })
@@ -218,35 +205,35 @@ test('cli - with own keys or behind a proxy, the console is off unless asked for
 test('cli - a file keeps the animals between runs, and is seeded once', async t => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'pets.json')
-  const first = await startedInProcess(t, '--json', '--store', path)
-  await fetch(`${JSON.parse(first.ready).baseUrl}/pets`, ADA)
+  const first = await served(t, ['--store', path])
+  await fetch(`${first.ready.baseUrl}/pets`, ADA)
   const second = await ended('--store', path)
   assert.equal(second.code, 1)
-  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.command.pid}`))
-  await stopped(first)
+  assert.match(second.stderr, new RegExp(`^animal-adoption-store: .*${first.child.pid}`))
+  await first.stop()
   const { animals, store } = await ready(t, '--store', path)
   assert.deepEqual({ animals, store }, { animals: 42, store: path })
 })
 
 test('cli - a signal lets requests in flight finish and exits with 0', async t => {
-  const server = await startedInProcess(t, '--json', '--delay', '300ms')
-  const answer = fetch(`${JSON.parse(server.ready).baseUrl}/pets`, { headers: FREE })
-  await arrived(JSON.parse(server.ready).origin)
-  assert.equal((await stopped(server, 'SIGINT')).code, 0)
+  const { ready, stop } = await served(t, ['--delay', '300ms'])
+  const answer = fetch(`${ready.baseUrl}/pets`, { headers: FREE })
+  await arrived(ready.origin)
+  assert.equal((await stop('SIGINT')).code, 0)
   assert.equal((await answer).status, 200)
 })
 
 test('cli - a second signal exits at once', async t => {
-  const server = await startedInProcess(t, '--json', '--delay', '10m')
-  const { baseUrl, origin } = JSON.parse(server.ready)
+  const { child, ready, stop } = await served(t, ['--delay', '10m'])
+  const { baseUrl, origin } = ready
   const cutOff = assert.rejects(fetch(`${baseUrl}/pets`, { headers: FREE }))
   await arrived(origin)
-  server.command.kill('SIGTERM')
+  child.kill('SIGTERM')
   await assert.rejects(async () => {
     // Once the first signal is handled, connections are refused.
     for (;;) await fetch(`${origin}/healthz`)
   })
-  assert.equal((await stopped(server)).code, 143)
+  assert.equal((await stop()).code, 143)
   await cutOff
 })
 
@@ -258,13 +245,13 @@ test('cli - a storage that cannot be closed is one line, and all else stops neve
   const [home, away] = [join(folder, 'home'), join(folder, 'away')]
   await mkdir(home)
   const words = ['--store', join(home, 'pets.json'), '--staging-port', '0', '--delay', '300ms']
-  const server = await startedInProcess(t, '--json', '--log', 'silent', ...words)
-  const { baseUrl, staging } = JSON.parse(server.ready)
+  const { ready, stop } = await served(t, ['--log', 'silent', ...words])
+  const { baseUrl, staging } = ready
   assert.equal((await fetch(`${baseUrl}/pets`, ADA)).status, 201)
   await rename(home, away)
   const answer = fetch(`${staging.baseUrl}/pets`, { headers: FREE })
   await arrived(staging.origin)
-  const { code, log } = await stopped(server)
+  const { code, log } = await stop()
   assert.equal(code, 1)
   assert.equal((await answer).status, 200)
   assert.match(log, /^animal-adoption-store: [^\n]*pets\.json[^\n]*\n$/)
@@ -375,10 +362,11 @@ test('cli - --watch sees mounted Secrets, swapped links, and a folder that is ma
 })
 
 test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until the time is over', async t => {
-  const server = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
-  const { origin, baseUrl } = JSON.parse(server.ready)
+  const words = ['--log', 'silent', '--drain', '1h']
+  const { child, ready, stop } = await served(t, words)
+  const { origin, baseUrl } = ready
   assert.equal((await fetch(`${origin}/readyz`)).status, 200)
-  server.command.kill('SIGTERM')
+  child.kill('SIGTERM')
   let answer = await fetch(`${origin}/readyz`)
   while (answer.status === 200) answer = await fetch(`${origin}/readyz`)
   assert.deepEqual(
@@ -389,10 +377,10 @@ test('cli - SIGTERM with --drain turns /readyz to 503 and keeps serving until th
   assert.equal((await fetch(`${baseUrl}/pets`, { headers })).status, 200)
   assert.equal((await fetch(`${origin}/healthz`)).status, 200)
   // A second signal ends the wait.
-  assert.equal((await stopped(server)).code, 128 + 15)
+  assert.equal((await stop()).code, 128 + 15)
 
-  const interrupted = await startedInProcess(t, '--json', '--log', 'silent', '--drain', '1h')
-  assert.equal((await stopped(interrupted, 'SIGINT')).code, 0)
+  const interrupted = await served(t, words)
+  assert.equal((await interrupted.stop('SIGINT')).code, 0)
 })
 
 test('cli - with --log json, everything is a record: start, requests, reloads, stop and failures', async t => {
@@ -592,39 +580,17 @@ test('cli - openapi prints the document that the server also serves, with both s
   assert.equal((await fetch(`${origin}/docs`)).status, 200)
 })
 
-interface Server<C extends Running = Running> {
-  readonly command: C
-  readonly ready: string
-  readonly output: Promise<string>
-  readonly log: Promise<string>
-}
-
 /** A server on a free port, ended with the test. */
-function started(t: TestContext, ...words: string[]): Promise<Server> {
+function started(t: TestContext, ...words: string[]) {
   return startedIn(t, {}, ...words)
 }
 
-function startedIn(
-  t: TestContext,
-  environment: NodeJS.ProcessEnv,
-  ...words: string[]
-): Promise<Server> {
+async function startedIn(t: TestContext, environment: NodeJS.ProcessEnv, ...words: string[]) {
   const command = startInThread(['--port', '0', ...words], { ...process.env, ...environment })
   t.after(async () => {
     command.kill()
     await command.exit
   })
-  return announced(command)
-}
-
-/** The same as a user starts it, for signals and what concerns its process. */
-function startedInProcess(t: TestContext, ...words: string[]) {
-  const command = startCommand(['--port', '0', ...words])
-  t.after(() => command.kill('SIGKILL'))
-  return announced(command)
-}
-
-async function announced<C extends Running>(command: C): Promise<Server<C>> {
   const log = text(command.stderr)
   let printed = ''
   const output = new Promise<string>(resolve => command.stdout.on('end', () => resolve(printed)))
@@ -638,13 +604,15 @@ async function announced<C extends Running>(command: C): Promise<Server<C>> {
   return { command, ready: printed, output, log }
 }
 
+type Server = Awaited<ReturnType<typeof startedIn>>
+
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
 async function ready(t: TestContext, ...words: string[]): Promise<any> {
   return JSON.parse((await started(t, '--json', '-q', ...words)).ready)
 }
 
-async function stopped({ command, output, log }: Server, signal: NodeJS.Signals = 'SIGTERM') {
-  command.kill(signal)
+async function stopped({ command, output, log }: Server) {
+  command.kill()
   return { code: await command.exit, output: await output, log: await log }
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +7,10 @@ import { after, test } from 'node:test'
 import { helpText } from '../../adapters/cli/help.js'
 import { RULES } from '../../adapters/test-double/index.js'
 import { borrowedCommand } from '../support/borrowed-command.js'
-import { runInThread, startInThread } from '../support/command.js'
+import { runInThread } from '../support/command.js'
 import { blocksOf } from '../support/pages.js'
 import { MAIN, ROOT } from '../support/paths.js'
+import { served } from '../support/served.js'
 
 const PATH = 'adapters/cli/animal-adoption-store/SKILL.md'
 const page = readFileSync(join(ROOT, PATH), 'utf8')
@@ -70,12 +70,7 @@ test('skill - it is short, names every rule, and only options that exist', () =>
 
 test('skill - the command prints it, and a server has it as /llms.txt', async t => {
   assert.equal((await runInThread(['skill'])).stdout, page)
-  const server = startInThread(['--port', '0', '--json', '-q'])
-  t.after(async () => {
-    server.kill()
-    await server.exit
-  })
-  const { origin } = JSON.parse(String((await once(server.stdout, 'data'))[0]))
+  const { origin } = (await served(t, ['-q'])).ready
   const response = await fetch(`${origin}/llms.txt`)
   assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8')
   const text = await response.text()

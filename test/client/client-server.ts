@@ -1,8 +1,8 @@
 import { type ClientOptions, createClient } from '../../adapters/client/index.js'
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { createStore, type Limits, type Store, type StoreOptions } from '../../src/index.js'
-import { createVirtualTime, type VirtualTime } from './virtual-time.js'
+import { createStore, type Limits, type StoreOptions } from '../../src/index.js'
+import { createVirtualTime } from './virtual-time.js'
 
 /** Midnight, so that the windows of a minute and of a day begin. */
 export const T0 = Date.UTC(2030, 0, 1)
@@ -10,24 +10,12 @@ export const T0 = Date.UTC(2030, 0, 1)
 /** Replaces the server's answer to one request; `undefined` keeps it. */
 export type Fault = (serve: () => Promise<Response>, request: Request) => Promise<Response>
 
-export interface ClientServer {
-  readonly store: Store
-  readonly time: VirtualTime
-  readonly fetch: typeof globalThis.fetch
-  /** For the next requests, one each. */
-  readonly faults: (Fault | undefined)[]
-  /** `GET 200 +0`, with the ms since T0; a request without an answer has `-`. */
-  readonly seen: string[]
-  /** A client with a key of its own policy, on the same virtual time. */
-  client(options?: Partial<ClientOptions>): ReturnType<typeof createClient>
-}
-
 /** @param skewAt what the server's clock is ahead of the client's, by its time since T0, in ms */
 export function createClientServer(
   limits?: Limits,
   skewAt = (_: number) => 0,
   options: Partial<StoreOptions> = {},
-): ClientServer {
+) {
   const time = createVirtualTime(T0)
   const store = createStore({
     storage: memoryStorage(),
@@ -55,9 +43,12 @@ export function createClientServer(
     store,
     time,
     fetch,
+    /** For the next requests, one each. */
     faults,
+    /** `GET 200 +0`, with the ms since T0; a request without an answer has `-`. */
     seen,
-    client: options =>
+    /** A client with a key of its own policy, on the same virtual time. */
+    client: (options?: Partial<ClientOptions>) =>
       createClient({
         baseUrl: 'http://store.test/v1',
         apiKey: 'key',
@@ -95,4 +86,13 @@ export function perMinute(seen: readonly string[]): number[] {
     counts[minute] = (counts[minute] ?? 0) + 1
   }
   return counts
+}
+
+/** The headers of a window that ends so many seconds after T0. */
+export function windowHeaders(seconds: number, remaining: number): Record<string, string> {
+  return {
+    'x-ratelimit-limit': '60',
+    'x-ratelimit-remaining': `${remaining}`,
+    'x-ratelimit-reset': `${T0 / 1000 + seconds}`,
+  }
 }

@@ -6,6 +6,7 @@ import {
   ContractError,
   createClient,
 } from '../../adapters/client/index.js'
+import { until } from '../support/waiting.js'
 import { answering, createClientServer, hang, T0 } from './client-server.js'
 
 test('client - the three operations, and the rate limit last seen', async () => {
@@ -132,12 +133,4 @@ async function rejects<E extends Error>(
   assert.ok(error instanceof kind, String(error))
   if (Object.keys(expected).length > 0) await assert.rejects(Promise.reject(error), expected)
   return error
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn++) {
-    if (holds()) return
-    await new Promise(resolve => setTimeout(resolve))
-  }
-  assert.fail('It never came to that')
 }

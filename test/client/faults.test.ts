@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, ConnectionError } from '../../adapters/client/index.js'
-import { answering, createClientServer, type Fault, hang, reset, T0 } from './client-server.js'
+import {
+  answering,
+  createClientServer,
+  type Fault,
+  hang,
+  reset,
+  T0,
+  windowHeaders,
+} from './client-server.js'
 
 /** Half of the answer comes, then the connection ends. */
 const truncate: Fault = async serve => {
@@ -22,14 +30,14 @@ const truncated =
 /** Each with the wait that it leads to, in ms; the random is one half. */
 const FAULTS: Readonly<Record<string, readonly [faults: readonly Fault[], wait: number]>> = {
   '503 twice': [[answering(503), answering(503)], 1_000 + 1_000],
-  '503 of a metered server': [[answering(503, window(30, 59))], 1_000],
+  '503 of a metered server': [[answering(503, windowHeaders(30, 59))], 1_000],
   '503 with Retry-After': [[answering(503, { 'retry-after': '7' })], 7_000 + 850],
   '500 and 502': [[answering(500), answering(502)], 1_000 + 1_000],
   '429, seconds': [[answering(429, { 'retry-after': '5' })], 5_000 + 750],
   '429, HTTP-date': [[answering(429, date(90_000, 97_000))], 7_000 + 850],
   '429, HTTP-date without Date': [[answering(429, date(undefined, 9_000))], 9_000 + 950],
   '429, absent': [[answering(429)], 1_000],
-  '429, absent, with reset': [[answering(429, window(30, 0))], 30_000 + 2_000],
+  '429, absent, with reset': [[answering(429, windowHeaders(30, 0))], 30_000 + 2_000],
   '429, 0': [[answering(429, { 'retry-after': '0' })], 500],
   '429, past': [[answering(429, date(90_000, 80_000))], 1_000],
   '429, unreadable': [[answering(429, { 'retry-after': '-1' })], 61_000 + 3_550],
@@ -73,12 +81,4 @@ for (const [name, [faults, wait]] of Object.entries(FAULTS)) {
 function date(sentAt: number | undefined, retryAt: number): Record<string, string> {
   const at = (ms: number) => new Date(T0 + ms).toUTCString()
   return { 'retry-after': at(retryAt), ...(sentAt === undefined ? {} : { date: at(sentAt) }) }
-}
-
-function window(seconds: number, remaining: number): Record<string, string> {
-  return {
-    'x-ratelimit-limit': '60',
-    'x-ratelimit-remaining': `${remaining}`,
-    'x-ratelimit-reset': `${T0 / 1000 + seconds}`,
-  }
 }

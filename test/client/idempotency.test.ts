@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClientOptions, ClientSnapshot } from '../../adapters/client/index.js'
+import { randomFrom } from '../test-double/clients/api.js'
 import { answering, createClientServer, type Fault, hang, reset } from './client-server.js'
-import { createRandom } from './fleet.js'
 
 const REX = { name: 'Rex', categoryId: 1 }
 
 test('idempotency - a create is stored once, whatever happens to its responses', async () => {
   const { client, faults, time, store } = createServer()
   const pets = client({ maxConcurrent: 4, timeout: 1_000 })
-  const random = createRandom(1)
+  const random = randomFrom(1)
   const kinds = [undefined, reset, hang, lost, answering(500), answering(503), answering(408)]
   for (let n = 0; n < 400; n++) faults.push(kinds[Math.floor(random() * kinds.length)])
   const calls = Array.from({ length: 100 }, (_, n) =>
@@ -108,7 +108,7 @@ function createServer() {
   const idempotency = { ttl: 86_400_000 }
   const limits = { perMinute: 1_000, perDay: 100_000 }
   const server = createClientServer(limits, undefined, { idempotency })
-  const random = createRandom(7)
+  const random = randomFrom(7)
   const keys: (string | null)[] = []
   const fetch: typeof globalThis.fetch = (input, init) => {
     keys.push(new Headers(init?.headers).get('idempotency-key'))

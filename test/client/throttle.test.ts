@@ -9,6 +9,7 @@ import {
   perMinute,
   reset,
   T0,
+  windowHeaders,
 } from './client-server.js'
 import type { VirtualTime } from './virtual-time.js'
 
@@ -166,7 +167,7 @@ test('throttle - finds out with one request that others have exhausted the key',
 
 test('throttle - a 429 that others caused does not count as a retry while calls still succeed', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const exhausted = { ...window(60, 0), 'retry-after': '1' }
+  const exhausted = { ...windowHeaders(60, 0), 'retry-after': '1' }
   const fault = answering(429, exhausted, rejection('rate_limit_exceeded'))
   for (let n = 0; n < 4; n++) faults.push(undefined, fault)
   const pets = client({ maxRetries: 0 })
@@ -176,7 +177,7 @@ test('throttle - a 429 that others caused does not count as a retry while calls 
 
 test('throttle - gives up on a server that rejects everything', async () => {
   const { client, faults, time, seen } = createClientServer()
-  const headers = { 'retry-after': '1', ...window(1, 0) }
+  const headers = { 'retry-after': '1', ...windowHeaders(1, 0) }
   faults.push(...Array(50).fill(answering(429, headers, rejection('rate_limit_exceeded'))))
   await assert.rejects(time.run(client().listPets()), { name: 'RateLimitError' })
   assert.equal(seen.length, 5)
@@ -256,7 +257,7 @@ test('throttle - retries go first, in the order in which they failed', async () 
     },
   })
   await time.run(Promise.all([1, 2, 3].map(limit => pets.listPets({ limit }))))
-  const fault = answering(429, { 'retry-after': '5', ...window(60, 0) })
+  const fault = answering(429, { 'retry-after': '5', ...windowHeaders(60, 0) })
   faults.push(slow(time, fault), slow(time, fault), slow(time, fault))
   await time.run(Promise.all([4, 5, 6, 7, 8].map(limit => pets.listPets({ limit }))))
   assert.deepEqual(order, '123456456'.split('').concat('7', '8'))
@@ -279,14 +280,6 @@ function outcomes<T>(count: number, call: () => Promise<T>): Promise<unknown[]> 
 
 function rejection(code: string): string {
   return JSON.stringify({ code, message: 'As the test says.', status: 429 })
-}
-
-function window(seconds: number, remaining: number): Record<string, string> {
-  return {
-    'x-ratelimit-limit': '60',
-    'x-ratelimit-remaining': `${remaining}`,
-    'x-ratelimit-reset': `${T0 / 1000 + seconds}`,
-  }
 }
 
 /** As a browser hides headers that the server does not expose. */

@@ -1,22 +1,15 @@
 import type { Sleep } from '../../adapters/client/index.js'
 import { runOn } from '../../adapters/test-double/auto-advance.js'
 import { ControlledClock } from '../../adapters/test-double/clock/clock.js'
-import type { Clock } from '../../src/index.js'
 
-/** The clock of a test double without the double, for other servers. */
-export interface VirtualTime {
-  readonly clock: Clock
-  readonly sleep: Sleep
-  /** Lets time pass, from one end of a sleep to the next, until the work is done. */
-  run<T>(work: Promise<T>): Promise<T>
-  /** No time passes while this is pending. */
-  hold<T>(work: () => Promise<T>): Promise<T>
-  /** The number of current sleepers. */
-  readonly sleeping: number
-}
+export type VirtualTime = ReturnType<typeof createVirtualTime>
 
-/** @param settled resolves when nothing else can happen */
-export function createVirtualTime(start: number, settled = everythingElse): VirtualTime {
+/**
+ * The clock of a test double without the double, for other servers.
+ *
+ * @param settled resolves when nothing else can happen
+ */
+export function createVirtualTime(start: number, settled = everythingElse) {
   const activity = new Set<() => void>()
   const onWait = () => {
     for (const notice of activity) notice()
@@ -28,11 +21,15 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
 
   const time = { clock, events: { activity }, isBusy: () => held > 0 }
 
+  const sleep: Sleep = (ms, options) => counted(() => clock.sleep(ms, options))
+
   return {
     clock,
-    sleep: (ms, options) => counted(() => clock.sleep(ms, options)),
-    run: work => runOn(time, () => work, turns),
-    async hold(work) {
+    sleep,
+    /** Lets time pass, from one end of a sleep to the next, until the work is done. */
+    run: <T>(work: Promise<T>): Promise<T> => runOn(time, () => work, turns),
+    /** No time passes while this is pending. */
+    async hold<T>(work: () => Promise<T>): Promise<T> {
       held++
       try {
         return await work()
@@ -40,6 +37,7 @@ export function createVirtualTime(start: number, settled = everythingElse): Virt
         held--
       }
     },
+    /** The number of current sleepers. */
     get sleeping() {
       return sleeping
     },

@@ -39,17 +39,14 @@ export function runInThread(
   return endOf(startInThread(words, env, main))
 }
 
-export function startCommand(
-  words: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
-): Running & { readonly pid: number | undefined } {
+function startCommand(words: readonly string[], env: NodeJS.ProcessEnv = process.env): Running {
   const child = spawn(process.execPath, [MAIN, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env,
   })
-  const { stdout, stderr, pid } = child
+  const { stdout, stderr } = child
   const exit = once(child, 'exit').then(([code]) => code as number | null)
-  return { stdout, stderr, pid, exit, kill: signal => void child.kill(signal) }
+  return { stdout, stderr, exit, kill: signal => void child.kill(signal) }
 }
 
 /**

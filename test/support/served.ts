@@ -11,8 +11,8 @@ export interface Served {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
   readonly ready: any
   log(): string
-  /** Ends it as Ctrl+C does. */
-  stop(): Promise<{ readonly code: number | null; readonly log: string }>
+  /** Ends it, by SIGTERM unless told otherwise. */
+  stop(signal?: NodeJS.Signals): Promise<{ readonly code: number | null; readonly log: string }>
 }
 
 /** Starts `serve` with these options, on a free port unless they name one, until the test ends. */
@@ -42,8 +42,8 @@ export function startServer(t: TestContext, words: readonly string[], cwd?: stri
   return {
     child,
     log: () => log,
-    async stop() {
-      child.kill('SIGTERM')
+    async stop(signal: NodeJS.Signals = 'SIGTERM') {
+      child.kill(signal)
       const [code] = await ended
       return { code: code as number | null, log }
     },

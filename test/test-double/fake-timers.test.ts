@@ -2,15 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import FakeTimers from '@sinonjs/fake-timers'
 import { createTestDouble, type TestDouble } from '../../adapters/test-double/index.js'
-import { list, T0 } from './requests.js'
+import { callPolitely, T0 } from './requests.js'
 
 const DAY = 86_400_000
+/** That of an application, which knows no double. */
+const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 test('fake timers - node:test timers drive a running double and a client that uses setTimeout', async t => {
   t.mock.timers.enable({ apis: ['Date', 'setTimeout'], now: T0 })
   const double = createTestDouble({ time: 'running' })
   let served: number | undefined
-  const done = callPolitely(double, 1_001).then(count => {
+  const done = callPolitely(double, 1_001, sleep).then(count => {
     served = count
   })
   while (served === undefined) {
@@ -26,7 +28,7 @@ test('fake timers - sinon timers that tick by themselves do the same', async t =
   t.after(() => clock.uninstall())
   clock.setTickMode({ mode: 'nextAsync' })
   const double = createTestDouble({ time: 'running' })
-  assertDayUsedUp(double, await callPolitely(double, 1_001))
+  assertDayUsedUp(double, await callPolitely(double, 1_001, sleep))
 })
 
 function assertDayUsedUp(double: TestDouble, served: number): void {
@@ -34,18 +36,4 @@ function assertDayUsedUp(double: TestDouble, served: number): void {
   assert.ok(Date.now() >= T0 + DAY && Date.now() < T0 + DAY + 60_000, String(Date.now() - T0))
   assert.equal(double.clock(), Date.now())
   assert.deepEqual(double.report().findings, [])
-}
-
-/** Application code, unaware of the double. */
-async function callPolitely(double: TestDouble, count: number): Promise<number> {
-  let served = 0
-  while (served < count) {
-    const answer = await list(double)
-    if (answer.status === 200) served++
-    else {
-      const ms = Number(answer.headers.get('retry-after')) * 1_000
-      await new Promise(resolve => setTimeout(resolve, ms))
-    }
-  }
-  return served
 }

@@ -24,6 +24,21 @@ export async function statuses(double: TestDouble, count: number): Promise<reado
   return seen
 }
 
+/** A typical hand-written client: lists so many times, and waits as long as Retry-After says. */
+export async function callPolitely(
+  double: TestDouble,
+  count: number,
+  sleep: (ms: number) => Promise<unknown>,
+): Promise<number> {
+  let served = 0
+  while (served < count) {
+    const answer = await list(double)
+    if (answer.status === 200) served++
+    else await sleep(Number(answer.headers.get('retry-after')) * 1_000)
+  }
+  return served
+}
+
 /** The `n` of the exchanges in the journal. */
 export function numbers(double: TestDouble, filter?: ExchangeFilter): readonly number[] {
   return double.requests(filter).map(({ n }) => n)

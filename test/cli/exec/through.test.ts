@@ -26,7 +26,10 @@ test('exec --through - the command reaches the server, and the verdict of the do
   await using double = createTestDouble({ apiKeys: API_KEYS, time: 'running' })
   const { url } = await double.listen()
   const script = `${GET} console.log(await get('/pets'), url.startsWith('http://127.0.0.1:'), process.env.ADOPTION_STORE_CONTROL_URL)`
-  const polite = await throughInProcess(url, ['--strict', '--api-key', KEY], script, scriptCommand)
+  const polite = await through(url, ['--strict', '--api-key', KEY], script, {
+    run: runCommand,
+    commandOf: scriptCommand,
+  })
   assert.deepEqual(
     [polite.code, polite.stdout, polite.stderr],
     [0, '200 true undefined\n', 'Verdict: no violations in 1 request.\n'],
@@ -96,7 +99,7 @@ test('exec --through --strict - fails when the server decided on nothing', async
 test('exec --through - a dead server is one line, and 502 to the client', async () => {
   const script = `${GET} const response = await fetch(url + '/pets'); console.log(response.status, await response.text())
     for (let count = 0; count < 4; count++) await get('/pets')`
-  const { stdout, stderr } = await throughInProcess(DEAD, [], script)
+  const { stdout, stderr } = await through(DEAD, [], script, { run: runCommand })
   const message = 'The service gave no response: connection refused (ECONNREFUSED).'
   assert.equal(stdout, `502 ${JSON.stringify({ code: 'bad_gateway', message, status: 502 })}\n`)
   assert.equal(stderr.match(/ECONNREFUSED/g)?.length, 1)
@@ -121,16 +124,13 @@ test('exec --through - a command that ends with requests under way, or by a sign
   const { url } = await double.listen()
   double.faults.arm({ kind: 'hang', times: 'always' })
   const arrival = await tellArrivals(t, double)
+  const inProcess = { commandOf: scriptCommand }
   const begin = `${GET} get('/pets').catch(() => {}); await fetch('${arrival}');`
-  const exited = await through(url, ['--api-key', KEY], `${begin} process.exit(3)`, scriptCommand)
+  const exited = await through(url, ['--api-key', KEY], `${begin} process.exit(3)`, inProcess)
   assert.equal(exited.code, 3)
   assert.match(exited.stderr, /1 of 1 requests got no response/)
-  const killed = await through(
-    url,
-    ['--api-key', KEY],
-    `${begin} process.kill(process.pid, 'SIGKILL')`,
-    scriptCommand,
-  )
+  const kill = `${begin} process.kill(process.pid, 'SIGKILL')`
+  const killed = await through(url, ['--api-key', KEY], kill, inProcess)
   assert.equal(killed.code, 137)
 })
 
@@ -145,24 +145,14 @@ async function tellArrivals(t: TestContext, double: TestDouble): Promise<string>
   return origin
 }
 
-/** Without what the script prints. */
+/** What the script prints is there only where `run` is `runCommand`. */
 function through(
   url: string,
   flags: readonly string[],
   script: string,
-  commandOf = borrowedCommand,
+  { run = runInThread, commandOf = borrowedCommand } = {},
 ) {
-  return runInThread(throughWords(url, flags, commandOf(script)), environment())
-}
-
-/** With what the script prints. */
-function throughInProcess(
-  url: string,
-  flags: readonly string[],
-  script: string,
-  commandOf = borrowedCommand,
-) {
-  return runCommand(throughWords(url, flags, commandOf(script)), environment())
+  return run(throughWords(url, flags, commandOf(script)), environment())
 }
 
 function throughWords(url: string, flags: readonly string[], command: readonly string[]) {

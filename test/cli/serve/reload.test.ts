@@ -4,12 +4,14 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { checkKeys, readKeyFile } from '../../../adapters/cli/seed-and-keys-files.js'
 import { createApiKeys } from '../../../src/protocol/api-keys.js'
 import { temporaryFolders } from '../../stores/json-file/json-files.js'
 import { firstOutput } from '../../support/first-output.js'
 import { MAIN } from '../../support/paths.js'
+import { served } from '../../support/served.js'
 
 const folder = temporaryFolders()
 const keyFile = (text: string) => {
@@ -68,24 +70,20 @@ test('keys - SIGHUP reads the file again, without --watch, and the server goes o
   const path = join(folder(), 'keys.json')
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   writeFileSync(path, JSON.stringify({ [digest('one')]: WEB, [digest('two')]: CI }))
-  const words = ['serve', '--port', '0', '--json', '--log', 'silent', '--keys', path]
-  const server = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] })
-  t.after(() => server.kill('SIGKILL'))
-  const { baseUrl } = JSON.parse(await firstOutput(server))
+  const { child: server, ready, stop } = await served(t, ['--log', 'silent', '--keys', path])
   const status = async (key: string) =>
-    (await fetch(`${baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })).status
+    (await fetch(`${ready.baseUrl}/pets`, { headers: { authorization: `Bearer ${key}` } })).status
   assert.deepEqual([await status('one'), await status('two')], [200, 200])
   writeFileSync(path, JSON.stringify({ [digest('two')]: CI }))
   server.kill('SIGHUP')
-  assert.match(String(await once(server.stderr, 'data')), /reloaded .*: removed web\n$/)
+  assert.match(String(await once(server.stderr as Readable, 'data')), /reloaded .*: removed web\n$/)
   assert.deepEqual([await status('one'), await status('two')], [401, 200])
   const many = Array.from({ length: 60 }, (_, n) => [digest(`k${n}`), { ...WEB, id: `w${n}` }])
   writeFileSync(path, JSON.stringify(Object.fromEntries([[digest('two'), CI], ...many])))
   server.kill('SIGHUP')
-  const line = String(await once(server.stderr, 'data'))
+  const line = String(await once(server.stderr as Readable, 'data'))
   assert.match(line, /reloaded .*: added w0, w1, w2, w3, w4 and 55 more\n$/)
-  server.kill('SIGTERM')
-  assert.deepEqual(await once(server, 'exit'), [0, null])
+  assert.equal((await stop()).code, 0)
 })
 
 test('keys - SIGHUP ends a server in a terminal, whose window was closed', {

@@ -4,22 +4,15 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { runInThread, startInThread } from '../../support/command.js'
+import { runInThread } from '../../support/command.js'
+import { served } from '../../support/served.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 test('keys - new prints a key that the server accepts, and stores its SHA-256 only', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
-  const created = await keys(
-    'new',
-    path,
-    '--id',
-    'web',
-    '--plan',
-    'pro',
-    '--expires-at',
-    '2100-01-01',
-  )
+  const created = await keys(`new ${path} --id web --plan pro --expires-at 2100-01-01`)
   assert.equal(created.code, 0, created.stderr)
   const key = created.stdout.trim()
   assert.match(key, /^[\w-]{43}$/)
@@ -38,20 +31,20 @@ test('keys - new prints a key that the server accepts, and stores its SHA-256 on
 
 test('keys - a key is replaced without a gap, followed by a server that watches the file', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
-  const old = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
+  const old = (await keys(`new ${path} --id web --plan free`)).stdout.trim()
   const server = await started(t, '--keys', path, '--watch')
   const reloaded = once(server.stderr, 'data')
-  const next = (await keys('new', path, '--id', 'web', '--plan', 'free')).stdout.trim()
+  const next = (await keys(`new ${path} --id web --plan free`)).stdout.trim()
   assert.match(String(await reloaded), /: added web\n$/)
   assert.deepEqual(
     [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
     [200, 200],
   )
-  const ambiguous = await keys('revoke', path, 'web')
+  const ambiguous = await keys(`revoke ${path} web`)
   assert.deepEqual([ambiguous.code, ambiguous.stdout], [2, ''])
   const [, digest = ''] = /name one by its digest: ([0-9a-f]{16}), /.exec(ambiguous.stderr) ?? []
   const again = once(server.stderr, 'data')
-  assert.equal((await keys('revoke', path, digest)).code, 0)
+  assert.equal((await keys(`revoke ${path} ${digest}`)).code, 0)
   await again
   assert.deepEqual(
     [await statusWith(server.baseUrl, old), await statusWith(server.baseUrl, next)],
@@ -62,19 +55,8 @@ test('keys - a key is replaced without a gap, followed by a server that watches 
 test('keys - list names owners, plans and digests, and never a key', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
   await writeFile(path, '{"s3cret-key":{"id":"old","plan":"free","expiresAt":"2020-01-01"}}')
-  await keys(
-    'new',
-    path,
-    '--id',
-    'load',
-    '--plan',
-    'enterprise',
-    '--per-minute',
-    '9',
-    '--per-day',
-    '99',
-  )
-  const { stdout, code } = await keys('list', path)
+  await keys(`new ${path} --id load --plan enterprise --per-minute 9 --per-day 99`)
+  const { stdout, code } = await keys(`list ${path}`)
   assert.equal(code, 0)
   assert.match(stdout, /^old {3}free {8}expires 2020-01-01 {2}[0-9a-f]{16} {2}in plain text$/m)
   assert.match(stdout, /^load {2}enterprise {2}never expires {7}[0-9a-f]{16} {2}by digest$/m)
@@ -91,17 +73,17 @@ test('keys - a change keeps the mode and a symbolic link, and leaves no file bes
   const [path, link] = [join(directory, 'real.json'), join(directory, 'keys.json')]
   await writeFile(path, '{}', { mode: 0o640 })
   symlinkSync('real.json', link)
-  assert.equal((await keys('new', link, '--id', 'a', '--plan', 'free')).code, 0)
+  assert.equal((await keys(`new ${link} --id a --plan free`)).code, 0)
   assert.equal(statSync(path).mode & 0o777, 0o640)
   assert.equal(Object.keys(JSON.parse(readFileSync(path, 'utf8'))).length, 1)
   assert.equal(existsSync(`${path}.new`), false)
-  assert.equal((await keys('revoke', link, 'a')).code, 0)
+  assert.equal((await keys(`revoke ${link} a`)).code, 0)
   assert.deepEqual(JSON.parse(readFileSync(link, 'utf8')), {})
 })
 
 test('keys - the note on a new key is one line, whatever its id', async t => {
   const path = join(temporaryFolder(t), 'keys.json')
-  const { code, stderr } = await keys('new', path, '--id', 'a\nb\x1b[31m', '--plan', 'pro')
+  const { code, stderr } = await keys(`new ${path} --id a\nb\x1b[31m --plan pro`)
   assert.equal(code, 0)
   assert.match(stderr, /^animal-adoption-store: added a key of 'a\\nb\\x1b\[31m' to \P{Cc}+\n$/u)
 })
@@ -132,21 +114,13 @@ test('keys - exec passes on the first key that is valid when it starts', async t
   )
 })
 
-function keys(...words: string[]) {
-  return runInThread(['keys', ...words])
+function keys(line: string) {
+  return runInThread(['keys', ...line.split(' ')])
 }
 
-/** A server on a free port, stopped with the test. */
 async function started(t: TestContext, ...words: string[]) {
-  const server = startInThread(['--port', '0', '--json', '--log', 'silent', ...words])
-  t.after(async () => {
-    server.kill()
-    await server.exit
-  })
-  const early = server.exit.then(code => assert.fail(`ended with ${code}`))
-  early.catch(() => {})
-  const [line] = await Promise.race([once(server.stdout, 'data'), early])
-  return { stderr: server.stderr, baseUrl: JSON.parse(String(line)).baseUrl as string }
+  const { child, ready } = await served(t, ['--log', 'silent', ...words])
+  return { stderr: child.stderr as Readable, baseUrl: ready.baseUrl as string }
 }
 
 async function statusWith(baseUrl: string, key: string): Promise<number> {

@@ -2,21 +2,10 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { OpenApiDocument } from '../../../adapters/pages/openapi/index.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/index.js'
 
-/** Compares a description with actual responses. */
-export interface Contract {
-  /** The same handler, with every response checked. */
-  watch(handler: ApiHandler): ApiHandler
-  /** Differences between responses and the description, one line each. */
-  readonly violations: readonly string[]
-  /** `GET /pets 200`, for every documented status. */
-  readonly documented: readonly string[]
-  /** Those that occurred, sorted. */
-  readonly reached: () => readonly string[]
-  /** Why a value violates a schema of the description; undefined if it does not. */
-  check(schema: object, value: unknown): string | undefined
-}
+export type Contract = ReturnType<typeof createContract>
 
-export function createContract(document: OpenApiDocument): Contract {
+/** Compares a description with actual responses. */
+export function createContract(document: OpenApiDocument) {
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false })
   // JSON Schema can check only the syntax of an integer.
   ajv.addFormat('int64', true)
@@ -27,15 +16,19 @@ export function createContract(document: OpenApiDocument): Contract {
   const paths = document.paths as Readonly<Record<string, PathItem>>
 
   return {
+    /** Differences between responses and the description, one line each. */
     violations,
+    /** `GET /pets 200`, for every documented status. */
     documented: Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(item).flatMap(([method, { responses }]) =>
         Object.keys(responses).map(status => `${method.toUpperCase()} ${path} ${status}`),
       ),
     ),
+    /** Those that occurred, sorted. */
     reached: () => [...reached].toSorted(),
     check,
-    watch: handler => ({
+    /** The same handler, with every response checked. */
+    watch: (handler: ApiHandler): ApiHandler => ({
       ...handler,
       async handle(request) {
         const answer = await handler.handle(request)
@@ -81,6 +74,7 @@ export function createContract(document: OpenApiDocument): Contract {
     return found.filter(problem => problem !== undefined)
   }
 
+  /** Why a value violates a schema of the description; undefined if it does not. */
   function check(schema: object, value: unknown): string | undefined {
     const validate = validators.get(schema) ?? compile(schema)
     validators.set(schema, validate)

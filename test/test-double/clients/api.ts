@@ -49,33 +49,11 @@ export interface Answer {
 
 export type Client = (api: Api) => Promise<unknown>
 
-export function createApi(double: TestDouble): Api {
-  const send: Send = async call => {
-    const { path = 'pets', ...init } = initOf(call)
-    const response = await double.fetch(path, init).catch(() => undefined)
-    const text = await response?.text().catch(() => undefined)
-    if (!response || text === undefined) return LOST
-    return answerOf(response.status, Object.fromEntries(response.headers), text)
-  }
-  const connection = (): Send => {
-    const connection = double.connect()
-    return async call => {
-      const { path = 'pets', ...init } = initOf(call)
-      const [pathname = '', query = ''] = path.split('?')
-      const response = await double.handle({
-        ...init,
-        path: `${double.basePath}/${pathname}`,
-        query,
-        connection,
-      })
-      const headers = Object.entries(response.headers).map(([name, value]) => [
-        name.toLowerCase(),
-        value,
-      ])
-      return answerOf(response.status, Object.fromEntries(headers), response.body)
-    }
-  }
+/** How a client reaches a server. */
+export type Transport = Pick<Api, 'send' | 'connection'>
 
+export function createApi(double: TestDouble, transport = inProcess(double)): Api {
+  const { send, connection } = transport
   return {
     double,
     send,
@@ -101,6 +79,29 @@ export function createApi(double: TestDouble): Api {
     fail: (status, fault) => void double.faults.arm({ kind: 'status', status, ...fault }),
     async exhaust(by = send) {
       while ((await by()).remaining > 0);
+    },
+  }
+}
+
+function inProcess(double: TestDouble): Transport {
+  return {
+    async send(call) {
+      const { path = 'pets', ...init } = initOf(call)
+      const response = await double.fetch(path, init).catch(() => undefined)
+      const text = await response?.text().catch(() => undefined)
+      if (!response || text === undefined) return LOST
+      return answerOf(response.status, Object.fromEntries(response.headers), text)
+    },
+    connection() {
+      const connection = double.connect()
+      return async call => {
+        const { path = 'pets', ...init } = initOf(call)
+        const [pathname = '', query = ''] = path.split('?')
+        const request = { ...init, path: `${double.basePath}/${pathname}`, query, connection }
+        const { status, headers, body } = await double.handle(request)
+        const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
+        return answerOf(status, Object.fromEntries(lower), body)
+      }
     },
   }
 }

@@ -7,9 +7,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
-import { splitTarget } from '../../../adapters/http/target-and-body.js'
 import { createTestDouble, openRecording } from '../../../adapters/test-double/index.js'
-import { act, scenario } from './scenario.js'
+import { act, inProcess, scenario } from './scenario.js'
 
 const RUNS = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1_000 : 100
 /** Paths of other versions of Node. */
@@ -26,15 +25,7 @@ test(`recording - ${RUNS} random scenarios have equal digests in another process
     fc.asyncProperty(scenario, async ({ options, deeds }) => {
       await using double = createTestDouble(options)
       const recording = await double.record()
-      await act(double, deeds, {
-        send: async (path, { method = 'GET', headers, body }) =>
-          double.handler.handle({
-            method,
-            ...splitTarget(path),
-            headers: headers as Record<string, string>,
-            body: body as string | undefined,
-          }),
-      })
+      await act(double, deeds, await inProcess(double))
       const text = await recording.json()
       steps += (await openRecording(text)).steps.length
       lines.push(`${JSON.stringify(text)}\n`)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { splitTarget } from '../../../adapters/http/target-and-body.js'
 import {
   createTestDouble,
   type Fault,
@@ -10,7 +9,15 @@ import {
 } from '../../../adapters/test-double/index.js'
 import { differencesOf } from '../../../adapters/test-double/recording/diff.js'
 import { readRecording } from '../../../adapters/test-double/recording/file.js'
-import { act, type Deed, type Door, type Scenario, scenario, TOKEN } from './scenario.js'
+import {
+  act,
+  type Deed,
+  inProcess,
+  type OpenDoor,
+  type Scenario,
+  scenario,
+  TOKEN,
+} from './scenario.js'
 
 const SECRETS = /k3y-that-must-not-leak|added-later-1234/
 
@@ -226,19 +233,6 @@ async function recorded({ options, deeds }: Scenario, open: OpenDoor): Promise<s
   await close()
   return recording.json()
 }
-
-type OpenDoor = (
-  double: Pick<TestDouble, 'handler' | 'listen'>,
-) => Promise<Door & { close(): Promise<void> }>
-
-const inProcess: OpenDoor = async ({ handler }) => ({
-  async send(path, { method = 'GET', headers, body }) {
-    const own = headers as Record<string, string>
-    const target = { ...splitTarget(path), client: '127.0.0.1' }
-    return handler.handle({ method, ...target, headers: own, body: body as string | undefined })
-  },
-  async close() {},
-})
 
 const overSocket: OpenDoor = async double => {
   const server = await double.listen()

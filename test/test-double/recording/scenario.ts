@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { splitTarget } from '../../../adapters/http/target-and-body.js'
 import type {
   Fault,
   Snapshot,
@@ -42,7 +43,19 @@ export interface Scenario {
 
 export interface Door {
   send(path: string, init: RequestInit): Promise<unknown>
+  close(): Promise<void>
 }
+
+export type OpenDoor = (double: Pick<TestDouble, 'handler' | 'listen'>) => Promise<Door>
+
+export const inProcess: OpenDoor = async ({ handler }) => ({
+  async send(path, { method = 'GET', headers, body }) {
+    const own = headers as Record<string, string>
+    const target = { ...splitTarget(path), client: '127.0.0.1' }
+    return handler.handle({ method, ...target, headers: own, body: body as string | undefined })
+  },
+  async close() {},
+})
 
 const SECRET = 'k3y-that-must-not-leak'
 const KEYS = {
@@ -151,7 +164,11 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
 }) as unknown as fc.Arbitrary<Scenario>
 
 /** Does all of it, one deed after the other. */
-export async function act(double: TestDouble, deeds: readonly Deed[], door: Door): Promise<void> {
+export async function act(
+  double: TestDouble,
+  deeds: readonly Deed[],
+  door: Pick<Door, 'send'>,
+): Promise<void> {
   let saved: Snapshot | undefined
   let world: string | undefined
   const waiting: Promise<unknown>[] = []

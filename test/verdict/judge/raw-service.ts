@@ -1,20 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** A server that does with its sockets whatever a test wants. */
-export interface RawService extends AsyncDisposable {
-  readonly url: string
-  /** Bytes per connection, in the order in which they were opened. */
-  readonly received: readonly string[]
-  readonly sockets: readonly Socket[]
-  /** When the other side has ended each of them. */
-  readonly ended: readonly Promise<unknown>[]
-}
-
-/** @param answer called with what the connection has received so far */
-export async function rawService(
-  answer: (socket: Socket, received: string) => void,
-): Promise<RawService> {
+/**
+ * A server that does with its sockets whatever a test wants.
+ *
+ * @param answer called with what the connection has received so far
+ */
+export async function rawService(answer: (socket: Socket, received: string) => void) {
   const received: string[] = []
   const sockets: Socket[] = []
   const ended: Promise<unknown>[] = []
@@ -33,8 +25,10 @@ export async function rawService(
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    /** Bytes per connection, in the order in which they were opened. */
     received,
     sockets,
+    /** When the other side has ended each of them. */
     ended,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()

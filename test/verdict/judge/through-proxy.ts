@@ -72,21 +72,8 @@ export function apiOver(url: string, double: TestDouble): Api & { close(): void 
     await client.destroy()
     return answer
   }
-  const api = createApi(double)
-  return {
-    ...api,
-    send,
-    connection,
-    pool(size) {
-      const connections = Array.from({ length: size }, connection)
-      let calls = 0
-      return call => (connections[calls++ % size] as Send)(call)
-    },
-    async exhaust(by = send) {
-      while ((await by()).remaining > 0);
-    },
-    close() {
-      for (const client of clients) void client.destroy()
-    },
+  const close = () => {
+    for (const client of clients) void client.destroy()
   }
+  return { ...createApi(double, { send, connection }), close }
 }

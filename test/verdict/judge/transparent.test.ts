@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { judge } from '../../../adapters/verdict/judge/index.js'
 import { serveHttp } from '../../support/http-server.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
+import { gate } from '../../support/waiting.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -100,15 +101,15 @@ test('judge - a body can be read in every way, and without one there is none', a
 })
 
 test('judge - the first chunk arrives before the last is sent, and no faster than it is read', async t => {
-  const { promise: first, resolve: onFirst } = deferred()
+  const first = gate()
   const { baseUrl, fetch } = await serve(t, async (_, response) => {
     response.writeHead(200, JSON_TYPE).write('[')
-    await first
+    await first.passed
     response.end(']')
   })
   const reader = (await fetch(`${baseUrl}/pets`)).body?.getReader()
   assert.equal(Buffer.from((await reader?.read())?.value ?? []).toString(), '[')
-  onFirst()
+  first.open()
   assert.equal(Buffer.from((await reader?.read())?.value ?? []).toString(), ']')
   assert.equal((await reader?.read())?.done, true)
 })
@@ -180,12 +181,4 @@ test('judge - a body of a file that has changed fails the call only', async t =>
 async function serve(t: TestContext, listener: RequestListener) {
   const baseUrl = `${(await serveHttp(t, listener)).origin}/v1`
   return { baseUrl, ...judge({ fetch: globalThis.fetch, baseUrl }) }
-}
-
-function deferred() {
-  let resolve = () => {}
-  const promise = new Promise<void>(settle => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }

@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { rawService } from '../judge/raw-service.js'
 
 /** A request as bytes on a socket, each byte as one character. Names of headers are in lower case. */
 export interface RawRequest {
@@ -11,48 +10,22 @@ export interface RawRequest {
 }
 
 /** A server that understands nothing but where a request ends. */
-export interface RequestRecorder extends AsyncDisposable {
-  readonly origin: string
-  readonly requests: readonly RawRequest[]
-}
-
-export async function recordRequests(): Promise<RequestRecorder> {
+export async function recordRequests() {
   const requests: RawRequest[] = []
-  const server = createServer(socket => {
-    let received = ''
-    let isExpected = false
-    socket.setEncoding('latin1')
-    socket.on('error', () => {})
-    socket.on('data', chunk => {
-      received += chunk
-      const request = parse(received)
-      if (request === 'headers' && !isExpected && /^expect:/im.test(received)) {
-        isExpected = true
-        socket.write('HTTP/1.1 100 Continue\r\n\r\n')
-      }
-      if (typeof request !== 'object') return
+  const service = await rawService((socket, received) => {
+    const request = parse(received)
+    if (request !== undefined) {
       requests.push(request)
-      answer(socket)
-    })
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+    } else if (received.endsWith('\r\n\r\n') && /^expect:/im.test(received)) {
+      socket.write('HTTP/1.1 100 Continue\r\n\r\n')
+    }
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.close()
-      await once(server, 'close')
-    },
-  }
+  return { ...service, origin: new URL(service.url).origin, requests }
 }
 
-function answer(socket: Socket): void {
-  socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
-}
-
-/** The request once it is complete, until then what has been read of it. */
-function parse(text: string): RawRequest | 'headers' | undefined {
+/** The request once it is complete. */
+function parse(text: string): RawRequest | undefined {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const [first = '', ...lines] = text.slice(0, end).split('\r\n')
@@ -68,7 +41,7 @@ function parse(text: string): RawRequest | 'headers' | undefined {
   const body = fields.has('transfer-encoding')
     ? unchunked(rest)
     : complete(rest, Number(fields.get('content-length') ?? 0))
-  if (body === undefined) return 'headers'
+  if (body === undefined) return undefined
   return { method, target, headers: headers.toSorted(([a], [b]) => (a < b ? -1 : 1)), body }
 }
 
