@@ -6,21 +6,6 @@ import { CREATE, notesOf, T0 } from './requests.js'
 
 const options = { idempotency: { ttl: 60_000 } }
 
-test('double idempotency - a create whose response a fault lost is stored once', async () => {
-  for (const kind of ['reset', 'truncate', 'malformed'] as const) {
-    const double = createTestDouble(options)
-    double.faults.arm({ kind, operation: 'createPet' })
-    const lost = await create(double, 'k').then(
-      ({ json }) => json,
-      () => undefined,
-    )
-    assert.equal(lost, undefined, kind)
-    const { json, replayed } = await create(double, 'k')
-    assert.deepEqual([json.id, replayed], [1, 'true'])
-    assert.equal((await double.pets.listPets()).length, 1)
-  }
-})
-
 test('double idempotency - keys are part of snapshot and digest, and a reset forgets them', async () => {
   const double = createTestDouble(options)
   const digest = await double.digest()

@@ -65,26 +65,6 @@ test('journal - redacts credentials wherever the client sends them', async () =>
   assert.doesNotMatch(toJson(await double.snapshot()), /s3cret|private|other|sid/)
 })
 
-test('journal - redacts tokens of eight characters or more wherever they occur', async () => {
-  for (const [token, shown] of [
-    ['pet-key', 'my pet-key'],
-    ['pets-key', 'my REDACTED'],
-  ] as const) {
-    const double = createTestDouble({ apiKeys: { [token]: { id: 'ci', plan: 'pro' } } })
-    const headers = { authorization: `bearer  ${token}`, 'x-note': `my ${token}` }
-    await double.fetch('pets', { headers })
-    const [exchange] = double.requests()
-    assert.equal(exchange?.requestHeaders['x-note'], shown)
-    assert.equal(exchange?.requestHeaders['authorization'], 'bearer  REDACTED')
-  }
-  const double = createTestDouble()
-  await double.fetch('pets', {
-    headers: { authorization: 'demo-free', 'proxy-authorization': 'x' },
-  })
-  const { authorization, 'proxy-authorization': proxy } = double.requests()[0]?.requestHeaders ?? {}
-  assert.deepEqual([authorization, proxy], ['REDACTED', 'REDACTED'])
-})
-
 test('journal - redacts every valid key, wherever it is and however it is spelled', async () => {
   const key = 'super/secret+12345'
   const double = createTestDouble({ apiKeys: { [key]: { id: 'ci', plan: 'pro' } } })

@@ -10,12 +10,13 @@ import { test } from 'node:test'
 import { parseCommandLine, readSettings } from '../../../adapters/cli/command-line.js'
 import { exec as execHere } from '../../../adapters/cli/exec/exec.js'
 import type { ExecSettings } from '../../../adapters/cli/options.js'
-import type { Finding, Har, Report } from '../../../adapters/test-double/index.js'
+import type { Har, Report } from '../../../adapters/test-double/index.js'
 import { borrowedCommand } from '../../support/borrowed-command.js'
 import { runCommand, runInThread, scriptCommand } from '../../support/command.js'
 import { firstOutput } from '../../support/first-output.js'
 import { assertJUnit } from '../../support/junit.js'
 import { MAIN } from '../../support/paths.js'
+import { served } from '../../support/served.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const GET = `const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key, ADOPTION_STORE_CONTROL_URL: control } = process.env
@@ -72,12 +73,9 @@ test('exec - returns the exit code of the command, or 1 with --strict for a brok
   assert.equal((await exec(['--strict'], borrowedCommand(`${bad}; process.exit(7)`))).code, 7)
 })
 
-test('exec - the verdict covers resets, cleared requests and worlds', async () => {
+test('exec - the verdict covers the time before a reset, and worlds', async () => {
   const scripts = [
     `await get('/pets/1'); await post('/reset')`,
-    `await get('/pets/1'); await post('/requests', 'DELETE')`,
-    `const snapshot = await (await fetch(control + '/snapshot')).text()
-     await get('/pets/1'); await post('/snapshot', 'PUT', snapshot)`,
     `const { id, baseUrl, apiKeys } = await (await post('/worlds')).json()
      await fetch(baseUrl + '/pets/1', { headers: { authorization: 'Bearer ' + apiKeys.free } })
      await post('/worlds/' + id, 'DELETE')`,
@@ -146,13 +144,8 @@ test('exec - writes the verdict as JSON and as JUnit XML', async t => {
   const files = ['--report', json, '--junit', junit]
   const bad = borrowedCommand(`${GET} await get('/pets/1'); await get('/pets?page=2')`)
   assert.equal((await exec([...files, '--allow', 'name.unknown'], bad)).code, 0)
-  const { ok, findings } = JSON.parse(await readFile(json, 'utf8'))
-  assert.equal(ok, false)
-  const listed = findings.map(({ rule, allowed, shown }: Finding) => [rule, allowed, shown[0]?.url])
-  assert.deepEqual(listed, [
-    ['deprecated.called', false, '/v1/pets/1'],
-    ['name.unknown', true, '/v1/pets?page=REDACTED'],
-  ])
+  const { ok, findings } = JSON.parse(await readFile(json, 'utf8')) as Report
+  assert.deepEqual([ok, ...findings.map(({ allowed }) => allowed)], [false, false, true])
   const xml = await readFile(junit, 'utf8')
   assertJUnit(xml)
   assert.match(xml, /<testsuite [^>]* tests="18" failures="1" errors="0" skipped="1">/)
@@ -237,10 +230,17 @@ test('exec - says that a process of the command goes on sending', async () => {
 test('exec - --strict fails for requests that came after the command had ended', {
   skip: !existsSync('/proc/self/environ') && 'only Linux shows which processes are left',
 }, async () => {
-  const later = `setTimeout(() => fetch(process.env.ADOPTION_STORE_BASE_URL + '/pets'), 300)`
+  // Once the command has ended, however long that takes on a busy machine.
+  const later = `const send = () => fetch(process.env.ADOPTION_STORE_BASE_URL + '/pets')
+    const waiting = setInterval(() => {
+      if (process.ppid === Number(process.argv[1])) return
+      clearInterval(waiting)
+      setTimeout(send, 300)
+    }, 5)`
   const script = `${GET} await get('/pets')
     const { spawn } = await import('node:child_process')
-    spawn(process.execPath, ['-e', ${JSON.stringify(later)}], { detached: true, stdio: 'ignore' }).unref()`
+    const words = ['-e', ${JSON.stringify(later)}, String(process.pid)]
+    spawn(process.execPath, words, { detached: true, stdio: 'ignore' }).unref()`
   const { code, stderr } = await exec(['--strict'], scriptCommand(script))
   assert.match(stderr, /^1 request came after the command had ended/m)
   assert.equal(code, 1)
@@ -478,16 +478,9 @@ test('exec - closes its server and stops listening to signals, even when the rep
 })
 
 test('serve - --control controls everything over HTTP, and --time time as well', async t => {
-  const server = spawn(
-    process.execPath,
-    [MAIN, '-p', '0', '--json', '-q', '--time', '2030-12-04', '--delay', '1ms'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  t.after(() => server.kill('SIGKILL'))
-  const line = await firstOutput(server)
-  const { baseUrl, control, apiKeys } = JSON.parse(line)
+  const words = ['-q', '--time', '2030-12-04', '--delay', '1ms']
+  const { ready, stop } = await served(t, words)
+  const { baseUrl, control, apiKeys } = ready
   const command = async (method: string, path: string, body?: object) => {
     const headers = { 'content-type': 'application/json' }
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
@@ -506,10 +499,9 @@ test('serve - --control controls everything over HTTP, and --time time as well',
   await command('POST', 'faults', { kind: 'delay', duration: 1_000 })
   const waiting = fetch(`${baseUrl}/pets`, { headers })
   while (((await command('GET', 'requests'))['requests'] as unknown[]).length === 0);
-  const exit = once(server, 'exit')
-  server.kill('SIGTERM')
+  const stopped = stop()
   assert.equal(((await (await waiting).json()) as unknown[]).length, 20)
-  assert.deepEqual(await exit, [0, null])
+  assert.equal((await stopped).code, 0)
 })
 
 test('exec - --har writes every exchange of the run: before resets, and of worlds', async t => {

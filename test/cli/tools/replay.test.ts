@@ -85,7 +85,7 @@ test('replay - a step that comes out otherwise is named, and no console opens', 
 
 test('replay, diff - without a step, nothing is compared, and --check and diff fail', async t => {
   const file = await recordedRun()
-  const [without, other] = [await recorded(t, ''), await recorded(t, '')]
+  const [without, other] = [await recorded(t, { script: '' }), await recorded(t, { script: '' })]
   const cases: [words: string[], what: string][] = [
     [
       ['replay', without, '--check'],
@@ -101,102 +101,89 @@ test('replay, diff - without a step, nothing is compared, and --check and diff f
     const { code, stdout, stderr } = await runInThread(words)
     assert.deepEqual([code, stdout, stderr], [1, '', `animal-adoption-store: ${what}\n`])
   }
-  const clock = await recorded(t, `${CLIENT} await command('/clock', { advance: '1s' })`)
+  const clock = await recorded(t, LATER)
   const checked = await runInThread(['replay', clock, '--check'])
   assert.deepEqual([checked.code, checked.stdout], [0, `${clock}: 1 step, all as recorded.\n`])
 })
 
-test('diff - names the first step that differs', async t => {
-  const good = await recordedRun()
-  const again = await recorded(t, RUN)
-  const same = await runInThread(['diff', good, again])
-  assert.deepEqual([same.code, same.stdout], [0, 'No step differs: 8 in both recordings.\n'])
-  const bad = await recorded(t, RUN.replace("create('Bo')", "create('Bob')"))
-  const other = await runInThread(['diff', good, bad])
-  assert.equal(other.code, 1)
-  assert.equal(
-    other.stdout,
-    `Step 4 differs, request 2, POST /v1/pets: body "{\\"name\\":\\"Bob\\",\\"categoryId\\":1}" instead of "{\\"name\\":\\"Bo\\",\\"categoryId\\":1}".\n`,
-  )
-  const shorter = await recorded(t, RUN.replace("await create('Cy')", ''))
-  const ended = await runInThread(['diff', good, shorter])
-  assert.equal(
-    ended.stdout,
-    'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.\nAt the end: animals 1 instead of 1, 2.\n',
-  )
-})
+/** A recording: its script, by default RUN, and its options, by default a clock that stands still. */
+interface Run {
+  readonly script?: string
+  readonly flags?: readonly string[]
+}
 
-test('diff - the times of running clocks do not count', async t => {
-  const [one, other] = [await recordedNow(t, RUN), await recordedNow(t, RUN)]
-  const { code, stdout } = await runInThread(['diff', one, other])
-  assert.deepEqual([code, stdout], [0, 'No step differs: 8 in both recordings.\n'])
-  const frozen = await runInThread(['diff', one, await recordedRun()])
-  assert.equal(frozen.code, 1)
-  assert.match(
-    frozen.stdout,
-    /^The recordings begin with clock "standing still" instead of "running"\.\n$/,
-  )
+const LATER = { script: `${CLIENT} await command('/clock', { advance: '1s' })` }
+const listedBy = (agent: string) => ({
+  script: `${CLIENT} await fetch(url + '/pets', { headers: { ...headers, 'x-agent': '${agent}' } })`,
 })
-
-test('diff - a response that a fault has lost differs, also with running clocks', async t => {
-  const script = `${CLIENT} await create('Ada').then(response => response.text()).catch(() => {})`
-  const good = await recordedNow(t, script)
-  const step2 = 'Step 2 differs, the response to request 1'
-  for (const fault of ['reset', 'truncate']) {
-    const bad = await recordedNow(t, script, '--schedule', `createPet#1=${fault}`)
-    const lost = await runInThread(['diff', good, bad])
-    assert.deepEqual(
-      [lost.code, lost.stdout],
-      [1, `${step2}: fault "${fault}" instead of "none".\n`],
-    )
-    const back = await runInThread(['diff', bad, good])
-    assert.equal(back.stdout, `${step2}: fault "none" instead of "${fault}".\n`)
-    assert.equal((await runInThread(['diff', bad, bad])).code, 0)
-  }
-  const status = await recordedNow(t, script, '--schedule', 'createPet#1=status:503')
-  const refused = await runInThread(['diff', good, status])
-  assert.equal(
-    refused.stdout,
-    `${step2}: status 503 instead of 201.\nAt the end: no animals instead of 1.\n`,
-  )
+/** On a running clock, with a fault. */
+const created = (fault?: string) => ({
+  script: `${CLIENT} await create('Ada').then(response => response.text()).catch(() => {})`,
+  flags: fault === undefined ? [] : ['--schedule', `createPet#1=${fault}`],
 })
+const RETRIES = `${CLIENT}
+  const isCreated = await create('Ada').then(response => response.ok)
+  if (!isCreated) await create('Ada')
+  await fetch(url + '/pets', { headers })`
+const LOST_ANSWER = ['--schedule', 'createPet#1=status:503-after']
 
-test('diff - goes on after an injected fault, to the next difference and the end', async t => {
-  const script = `${CLIENT}
-    const isCreated = await create('Ada').then(response => response.ok)
-    if (!isCreated) await create('Ada')
-    await fetch(url + '/pets', { headers })`
-  const good = await recorded(t, script)
-  const bad = await recorded(t, script, '--schedule', 'createPet#1=status:503-after')
-  const { code, stdout } = await runInThread(['diff', good, bad])
-  assert.equal(code, 1)
-  assert.deepEqual(stdout.split('\n'), [
+const DIFFERENCES: readonly (readonly [good: Run, bad: Run, ...printed: string[]])[] = [
+  [{}, {}, 'No step differs: 8 in both recordings.'],
+  [
+    {},
+    { script: RUN.replace("create('Bo')", "create('Bob')") },
+    'Step 4 differs, request 2, POST /v1/pets: body "{\\"name\\":\\"Bob\\",\\"categoryId\\":1}" instead of "{\\"name\\":\\"Bo\\",\\"categoryId\\":1}".',
+  ],
+  [
+    {},
+    { script: RUN.replace("await create('Cy')", '') },
+    'Step 7 differs, request 3, POST /v1/pets: the second recording ends before it.',
+    'At the end: animals 1 instead of 1, 2.',
+  ],
+  // The times of running clocks do not count.
+  [{ flags: [] }, { flags: [] }, 'No step differs: 8 in both recordings.'],
+  [{ flags: [] }, {}, 'The recordings begin with clock "standing still" instead of "running".'],
+  ...['reset', 'truncate'].flatMap((fault): [Run, Run, string][] => {
+    const step = 'Step 2 differs, the response to request 1: fault'
+    return [
+      [created(), created(fault), `${step} "${fault}" instead of "none".`],
+      [created(fault), created(), `${step} "none" instead of "${fault}".`],
+    ]
+  }),
+  [created('reset'), created('reset'), 'No step differs: 2 in both recordings.'],
+  [
+    created(),
+    created('status:503'),
+    'Step 2 differs, the response to request 1: status 503 instead of 201.',
+    'At the end: no animals instead of 1.',
+  ],
+  [
+    { script: RETRIES },
+    { script: RETRIES, flags: [...CLOCK, ...LOST_ANSWER] },
     'Step 2 differs, the response to request 1: status 503 instead of 201.',
     'Without a fault, step 3 is the first that differs, request 2, POST /v1/pets: method "POST" instead of "GET".',
     'At the end: animals 1, 2 instead of 1.',
-    '',
-  ])
-})
+  ],
+  [
+    LATER,
+    { script: `${CLIENT} await create('Ada')` },
+    'Step 1 differs, clock: request 1, POST /v1/pets instead of clock.',
+    'At the end: animals 1 instead of none.',
+  ],
+  [
+    listedBy('one'),
+    listedBy('two'),
+    'Step 1 differs, request 1, GET /v1/pets: header x-agent "two" instead of "one".',
+  ],
+]
 
-test('diff - names a step of another kind, and headers of a request', async t => {
-  const good = await recorded(t, `${CLIENT} await command('/clock', { advance: '1s' })`)
-  const bad = await recorded(t, `${CLIENT} await create('Ada')`)
-  const other = await runInThread(['diff', good, bad])
-  assert.equal(
-    other.stdout,
-    'Step 1 differs, clock: request 1, POST /v1/pets instead of clock.\nAt the end: animals 1 instead of none.\n',
-  )
-  const list = (agent: string) =>
-    `${CLIENT} await fetch(url + '/pets', { headers: { ...headers, 'x-agent': '${agent}' } })`
-  const headers = await runInThread([
-    'diff',
-    await recorded(t, list('one')),
-    await recorded(t, list('two')),
-  ])
-  assert.equal(
-    headers.stdout,
-    'Step 1 differs, request 1, GET /v1/pets: header x-agent "two" instead of "one".\n',
-  )
+test('diff - names the first step that differs, the next one after an injected fault, and the end', async t => {
+  for (const [good, bad, ...printed] of DIFFERENCES) {
+    const files = [await recorded(t, good), await recorded(t, bad)]
+    const { code, stdout } = await runInThread(['diff', ...files])
+    assert.deepEqual(stdout.trimEnd().split('\n'), printed)
+    assert.equal(code, stdout.startsWith('No step differs') ? 0 : 1, stdout)
+  }
 })
 
 test('replay, diff - a file that is no whole recording is refused in one line', async t => {
@@ -230,11 +217,7 @@ let common: Promise<string> | undefined
 const commonFolder = mkdtempSync(join(tmpdir(), 'adoption-replay-'))
 after(() => rm(commonFolder, { recursive: true, force: true }))
 
-async function recorded(t: TestContext, script: string, ...flags: string[]): Promise<string> {
-  return recordedNow(t, script, ...CLOCK, ...flags)
-}
-
-async function recordedNow(t: TestContext, script: string, ...flags: string[]): Promise<string> {
+function recorded(t: TestContext, { script = RUN, flags = CLOCK }: Run): Promise<string> {
   return recordedTo(temporaryFolder(t), script, ...flags)
 }
 

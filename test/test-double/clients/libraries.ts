@@ -15,7 +15,6 @@ const PAUSES: Record<string, PauseOf> = {
   'p-retry': at => 2 ** at,
   'urllib3, whose first retry is at once': at => (at === 0 ? 0 : 0.5 * 2 ** at),
   'retryablehttp of Go': at => Math.min(2 ** at, 30),
-  'the retry middleware of Guzzle': at => 2 ** at,
   'tenacity with random exponential waits': (at, random) => random() * Math.min(2 ** at, 60),
   'gRPC, with 20 % jitter': (at, random) => Math.min(1.6 ** at, 120) * (0.8 + 0.4 * random()),
   'Spring Retry, up to ten seconds': at => Math.min(1.5 ** at, 10),

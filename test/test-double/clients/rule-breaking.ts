@@ -3,7 +3,6 @@ import { ADA, another, type Call, type Client, randomFrom, retry, times } from '
 
 const SMALL = { id: 'small', plan: 'enterprise', limits: { perMinute: 9, perDay: 5 } } as const
 const WRONG: Call = { body: { name: 'Ada' } }
-const byUserAgent = (at: number): Call => ({ headers: { 'user-agent': `client/${at}` } })
 
 /** Each breaks one rule, and no other. */
 const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
@@ -78,34 +77,6 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       await exhaust(send)
       await poll(send, 16, 1)
     },
-    async 'retries at once on its connection'({ connection, poll, exhaust }) {
-      const send = connection()
-      await exhaust(send)
-      await poll(send, 4)
-    },
-    async 'retries once, 1.2 s after Retry-After: 3'({ connection, poll, pass, fail }) {
-      const send = connection()
-      fail(429, { retryAfter: 3 })
-      await send()
-      pass(1.2)
-      await poll(send, 3)
-    },
-    async 'retries every five seconds'({ send, poll, exhaust }) {
-      await exhaust()
-      await poll(send, 4, 5)
-    },
-    async 'retries early once in each of ten waits'({ connection, poll, pass, exhaust }) {
-      const send = connection()
-      for (const _ of times(10)) {
-        await exhaust(send)
-        await poll(send, 2, 10)
-        pass(40)
-      }
-    },
-    async 'has a new User-Agent for every request'({ send, poll, exhaust }) {
-      await exhaust()
-      await poll(send, 8, 0, byUserAgent)
-    },
     'is curl in a loop': ({ send, poll }) => poll(send, 90),
     async 'takes Retry-After for milliseconds'({ connection, pass }) {
       const send = connection()
@@ -113,11 +84,6 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
         const { status, retryAfter } = await send()
         if (status === 429) pass(retryAfter / 1000)
       }
-    },
-    async 'backs off exponentially, whatever Retry-After says'(api) {
-      const send = api.connection()
-      await api.exhaust(send)
-      await retry(api, send, [1, 2, 4, 8, 16, 32])
     },
     async 'retries a 503 at once, succeeds, and goes on for an hour'({ send, poll, fail }) {
       fail(503, { retryAfter: 2 })
@@ -132,10 +98,6 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       fail(503, { retryAfter: 30 })
       for (const send of [one, other]) await send()
     },
-    async 'retries once at the end of the minute, half a minute too early'(api) {
-      await api.exhaust()
-      await api.poll(api.send, 2, 30)
-    },
     async 'opens a connection for each attempt and keeps it, after calls in parallel'(api) {
       await Promise.all(times(4).map(() => api.connection()()))
       api.fail(429, { retryAfter: 90, times: 7 })
@@ -145,33 +107,8 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       api.fail(429, { retryAfter: 60, times: 12 })
       await api.poll(() => api.connection()(), 13)
     },
-    async 'retries a 503 before its Retry-After'({ connection, poll, fail }) {
-      fail(503, { retryAfter: 30 })
-      await poll(connection(), 2, 1, { body: ADA })
-    },
-    async 'ignores an HTTP-date'({ connection, poll, fail }) {
-      fail(429, { retryAfter: { date: 60 }, times: 2 })
-      await poll(connection(), 3, 1)
-    },
-    async 'wakes up a second too early'({ connection, pass, exhaust }) {
-      const send = connection()
-      await exhaust(send)
-      pass((await send()).retryAfter - 1)
-      await send()
-    },
     'polls through the wait at its own pace': ({ connection, poll }) =>
       poll(connection(), 160, 0.7),
-    async 'polls every minute after the day is used up'({ connection, poll, double }) {
-      double.addKey('small', SMALL)
-      await poll(connection(), 9, 60, { key: 'small' })
-    },
-    async 'has six workers that retry every second'({ send, pass, exhaust }) {
-      await exhaust()
-      for (const _ of times(4)) {
-        await Promise.all(times(6).map(() => send()))
-        pass(1)
-      }
-    },
   },
   'remaining.ignored': {
     async 'sends one other request after each of six rejections'({ connection, pass, exhaust }) {
@@ -251,32 +188,11 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       api.double.faults.arm({ kind: 'reset', times: 6 })
       await retry(api, api.send, [1, 1, 1, 1, 1, 1, 1])
     },
-    async 'retries at once, as fast as it can'(api) {
-      api.fail(503, { times: 9 })
-      const pauses = times(10).map(at => (1 + (at % 2)) / 1000)
-      await retry(api, api.connection(), pauses)
-    },
-    async 'retries seven times at once, as axios-retry does by default'(api) {
-      api.fail(503, { times: 7 })
-      await retry(api, api.send, [0.004, 0.011, 0.003, 0.024, 0.002, 0.006, 0.009])
-    },
-    async 'retries every second, but for one long pause'(api) {
-      api.fail(503, { times: 8 })
-      await retry(api, api.connection(), [1, 1, 1, 5, 1, 1, 1, 1])
-    },
     async 'retries every 250 ms with 10 % jitter'(api) {
       api.fail(503, { times: 8 })
       const random = randomFrom(7)
       const pauses = times(8).map(() => 0.25 * (0.9 + 0.2 * random()))
       await retry(api, api.send, pauses)
-    },
-    async 'retries with pauses that shrink from 16 s to 1 s'(api) {
-      api.fail(503, { times: 6 })
-      await retry(api, api.connection(), [16, 8, 4, 2, 1])
-    },
-    async 'retries with pauses that jitter around one second'(api) {
-      api.fail(503, { times: 9 })
-      await retry(api, api.connection(), [0.8, 1.2, 0.7, 1.4, 0.9, 1.1, 0.6, 1.3, 1])
     },
   },
   'deprecated.called': {

@@ -1,5 +1,4 @@
-import { createTestDouble } from '../../../adapters/test-double/index.js'
-import { ADA, type Api, another, type Client, createApi, randomFrom, retry, times } from './api.js'
+import { ADA, type Api, another, type Client, randomFrom, retry, times } from './api.js'
 import { LIBRARIES } from './libraries.js'
 
 const WRONG = { body: { name: 'Ada' } }
@@ -16,56 +15,16 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       if (remaining === 0) double.clock.set(reset * 1000)
     }
   },
-  async 'waits until Reset, although Retry-After ends a part of a second later'(api) {
-    const send = api.connection()
-    api.pass(0.5)
-    await api.exhaust(send)
-    api.double.clock.set((await send()).reset * 1000)
-    await api.poll(send, 3)
-  },
-  async 'waits until an HTTP-date'({ connection, pass, fail }) {
-    const send = connection()
-    fail(429, { retryAfter: { date: 20 } })
-    await send()
-    pass(20)
-    await send()
-  },
-  async 'waits through 503 with Retry-After'({ connection, wait, fail }) {
-    const send = connection()
-    fail(503, { retryAfter: 7, times: 5 })
-    await wait(send, 6)
-  },
-  async 'waits for the next day'({ connection, wait, double }) {
-    double.addKey('small', { id: 'small', plan: 'enterprise', limits: { perMinute: 9, perDay: 3 } })
-    const send = connection()
-    await wait(send, 12, { key: 'small' })
-  },
   async 'retries at once after Retry-After: 0'({ connection, pass, fail }) {
     const send = connection()
     fail(429, { retryAfter: 0, times: 8 })
     while ((await send()).status === 429) pass(1)
-  },
-  async 'retries after a Retry-After that is past'({ connection, pass, fail }) {
-    const send = connection()
-    fail(503, { retryAfter: { date: -60 }, times: 8 })
-    while ((await send()).status === 503) pass(1)
   },
   async 'goes on with other requests while one has to wait'({ connection, wait, fail }) {
     const send = connection()
     fail(503, { retryAfter: 3600, operation: 'createPet' })
     await send({ body: ADA })
     await wait(send, 100)
-  },
-  async 'gives up at the first 429'({ connection, exhaust }) {
-    const send = connection()
-    await exhaust(send)
-    await send()
-  },
-  async 'wakes up a few milliseconds too early, as timers do'({ connection, pass, exhaust }) {
-    const send = connection()
-    await exhaust(send)
-    pass((await send()).retryAfter - 0.05)
-    await send()
   },
   async 'is three scripts at the same time that give up at 429'({ send, exhaust }) {
     await exhaust()
@@ -113,13 +72,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     pass(60)
     await Promise.all(times(10).map(() => send()))
   },
-  async 'had 21 requests in flight on Pro'({ send, pass }) {
-    const call = { key: 'demo-pro' }
-    for (const _ of times(300)) await send(call)
-    await Promise.all(times(21).map(() => send(call)))
-    pass(60)
-    await Promise.all(times(21).map(() => send(call)))
-  },
   async 'queues 18 calls on six connections, and gives up'({ connection, poll, exhaust }) {
     const senders = times(6).map(() => connection())
     await exhaust()
@@ -139,21 +91,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     const send = api.pool(4)
     await api.exhaust(send)
     await api.poll(send, 16)
-  },
-  async 'has two workers on one pool, and both wait'({ connection, poll, pass, exhaust }) {
-    const [one, other] = [connection(), connection()]
-    await Promise.all([one(), other()])
-    await exhaust(one)
-    await poll(one, 2, 5)
-    pass(50)
-    await poll(one, 2)
-  },
-  async 'shares its key with another, and both wait'({ send, poll, pass, exhaust }) {
-    for (const _ of times(3)) {
-      await exhaust()
-      await poll(send, 2)
-      pass(60)
-    }
   },
   async 'is three processes that share a key, and all of them wait'({ send, poll, pass, exhaust }) {
     for (const _ of times(5)) {
@@ -260,13 +197,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     api.pass(7)
     for (const [at, { status }] of answers.entries()) if (status === 503) await api.send(batch[at])
   },
-  async 'is rejected after each wait, because others use up the minute, and waits again'(api) {
-    for (const _ of times(8)) {
-      await api.exhaust(api.connection())
-      const { retryAfter } = await api.send()
-      api.pass(retryAfter)
-    }
-  },
   async 'is two nightly jobs that share a day, and both come back at midnight'(api) {
     const limits = { perMinute: 9, perDay: 4 }
     api.double.addKey('small', { id: 'small', plan: 'enterprise', limits })
@@ -313,24 +243,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     }
     await api.send()
   },
-  async 'restarts at the next minute, whatever Retry-After says, as cron does'(api) {
-    for (const _ of times(10)) {
-      api.fail(503, { retryAfter: 45 })
-      await api.send()
-      api.pass(60)
-    }
-  },
-  async 'waits two, four and eight times as long as Retry-After says'(api) {
-    const send = api.connection()
-    api.fail(429, { retryAfter: 3, times: 4 })
-    for (const factor of [2, 4, 8, 16, 1]) api.pass((await send()).retryAfter * factor || 0)
-  },
-  async 'posts the same wrong animal in five tests, half a minute apart'({ send, pass }) {
-    for (const _ of times(5)) {
-      await send(WRONG)
-      pass(30)
-    }
-  },
   async 'sends one request that it had prepared after two of its rejections'(api) {
     const send = api.connection()
     for (const at of times(2)) {
@@ -339,42 +251,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       await send(another(at))
       api.pass(retryAfter)
     }
-  },
-  async 'meets a ban that it did not cause'({ connection, pass, double }) {
-    const elsewhere = createApi(createTestDouble())
-    while ((await elsewhere.send()).code !== 'api_key_banned');
-    elsewhere.double.clearRequests()
-    await double.restore(await elsewhere.double.snapshot())
-    const send = connection()
-    pass((await send()).retryAfter)
-    await send()
-  },
-  async 'retries for long, with pauses up to a minute'(api) {
-    api.fail(500, { times: 30 })
-    const pauses = times(30).map(at => Math.min(2 ** at, 60))
-    await retry(api, api.connection(), pauses)
-  },
-  async 'retries with full jitter'(api) {
-    for (const seed of times(40)) {
-      const random = randomFrom(seed + 1)
-      api.fail(503, { times: 7 })
-      const pauses = times(8).map(at => random() * 2 ** at)
-      await retry(api, api.send, pauses)
-      api.pass(3600)
-    }
-  },
-  async 'retries with equal jitter and a limit'(api) {
-    for (const seed of times(40)) {
-      const random = randomFrom(seed + 1)
-      api.fail(503, { times: 12 })
-      const pauses = times(12).map(at => (1 + random()) * Math.min(2 ** at, 16))
-      await retry(api, api.send, pauses)
-      api.pass(3600)
-    }
-  },
-  async 'retries with linear pauses'(api) {
-    api.fail(503, { times: 8 })
-    await retry(api, api.connection(), [1, 2, 3, 4, 5, 6, 7, 8])
   },
   async 'retries in real time, while the clock is frozen'({ send, poll, fail }) {
     fail(503, { times: 6 })
@@ -409,11 +285,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
       pass(10)
     }
   },
-  async 'polls at a fixed pace, and the first polls fail'({ connection, poll, fail }) {
-    const send = connection()
-    fail(503, { times: 6 })
-    await poll(send, 12, 10)
-  },
   async 'polls at a fixed pace, and every poll fails'({ connection, poll, fail }) {
     const send = connection()
     fail(503, { times: 'always' })
@@ -432,14 +303,6 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     const calls = [WRONG, { body: 'nonsense' }, { path: 'pets?limit=0' }, { path: 'nowhere' }]
     for (const call of calls) await send(call)
     await send({ method: 'DELETE' })
-  },
-  async 'sends the same wrong animal once a day, and good ones in between'({ connection, pass }) {
-    const send = connection()
-    for (const _ of times(8)) {
-      await send(WRONG)
-      await send({ body: ADA })
-      pass(86_400)
-    }
   },
   async 'never read that its animal is wrong, because the responses got lost'({ send, double }) {
     double.faults.arm({ kind: 'reset', times: 6 })

@@ -23,7 +23,7 @@ test('explore - catches no good client', async () => {
   for (const [name, client] of Object.entries(GOOD_CLIENTS)) {
     const faults = await armedBy(client)
     if (faults.length === 0 || NEEDS_FAULTS.includes(name)) continue
-    const result = await explored(client, faults, { depth: 2, schedules: 100 })
+    const result = await explored(client, faults)
     assert.deepEqual(
       result.failures.map(({ schedule, reason }) => [name, schedule, reason]),
       [],
@@ -112,10 +112,10 @@ async function armedBy(client: Client): Promise<readonly Fault[]> {
 }
 
 /** Explores a client without the faults that it arms. */
-function explored(client: Client, faults: readonly Fault[], { depth = 9, schedules = 500 } = {}) {
+function explored(client: Client, faults: readonly Fault[]) {
   const work = async ({ double }: Tools) => {
     Object.assign(double.faults, { arm() {} })
     await client(createApi(double))
   }
-  return explore(work, { faults, depth, schedules })
+  return explore(work, { faults, depth: 2, schedules: 100 })
 }

@@ -71,27 +71,17 @@ function sha256(value: unknown): string {
 
 test('explore - a 503 after a request that stores nothing is the same as one before', async () => {
   for (const [path, init] of [
-    ['pets', {}],
-    ['pets', { method: 'HEAD' }],
     ['pets?limit=1', {}],
-    ['pets?limit=0', {}],
+    ['pets', { method: 'HEAD' }],
     ['pets/1', {}],
-    ['pets/9', {}],
     ['elsewhere', {}],
     ['pets', { method: 'DELETE' }],
     ['pets', { method: 'POST', body: '{}' }],
-    [
-      'pets',
-      {
-        method: 'POST',
-        body: '{"name":"Ada","categoryId":1}',
-        headers: { 'content-type': 'text/plain' },
-      },
-    ],
+    ['pets', { method: 'POST', body: ADA, headers: { 'content-type': 'text/plain' } }],
   ] as const) {
     assert.deepEqual(await faulted(path, init, 'after'), await faulted(path, init, 'before'), path)
   }
-  const create = { method: 'POST', body: '{"name":"Ada","categoryId":1}' }
+  const create = { method: 'POST', body: ADA }
   assert.notDeepEqual(
     await faulted('pets', create, 'after'),
     await faulted('pets', create, 'before'),
@@ -115,5 +105,6 @@ async function faulted(path: string, init: RequestInit, when: 'before' | 'after'
   return [got, await double.digest()]
 }
 
+const ADA = '{"name":"Ada","categoryId":1}'
 const REX = { id: 1, name: 'Rex', categoryId: 1 }
 const BO = { id: 2, name: 'Bo', categoryId: 1 }

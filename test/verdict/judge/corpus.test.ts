@@ -12,7 +12,6 @@ import { rules, STYLES, said } from './styles.js'
 
 /** These differ only in their connections, which a `fetch` does not show. */
 const BY_CONNECTION: Readonly<Record<string, readonly RuleId[]>> = {
-  'retries early once in each of ten waits': [],
   'sends one other request after each of six rejections': [],
   'is two scripts that never meet, of which one comes again at its next minute': [
     'retry-after.early',

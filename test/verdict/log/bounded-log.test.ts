@@ -3,17 +3,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createLog } from '../../../adapters/verdict/log/bounded-log.js'
 
-test('log - clearing forgets what was dropped, not the numbers', () => {
-  const log = createLog<string>({ capacity: 2, characters: 9, begin: { last: 5, dropped: 3 } })
-  log.add('a', 9)
-  log.add('b', 1)
-  assert.deepEqual([log.dropped(), log.find(7)], [4, 'b'])
-  log.clear()
-  assert.deepEqual([log.dropped(), log.since(), log.first(), log.last()], [0, [], 8, 7])
-  log.add('c', 9)
-  assert.deepEqual([log.since(), log.last(), log.dropped()], [['c'], 8, 0])
-})
-
 test('log - holds what a plain array would', () => {
   const size = fc.integer({ min: 0, max: 6 })
   const step = fc.oneof(

@@ -40,15 +40,13 @@ test('secrets - none, and an empty one, hide nothing', () => {
   assert.equal(createSecrets(['', 'short']).hide('a short text', LABEL), 'a * text')
 })
 
-test('redaction - short keys stay, or are redacted as whole words', () => {
+test('redaction - keys of fewer than eight characters stay, or are redacted as whole words', () => {
   const captured = {
     request: { method: 'GET', path: '/', query: '', headers: { authorization: 'Basic pw' } },
-    keys: ['k3y', 'long-enough'],
+    keys: ['k3y', 'seven-7', 'eight-88'],
   }
-  const text = 'k3y k3yboard "k%33y" pw long-enough'
-  assert.equal(redactorOf(captured, 'shown')(text), 'k3y k3yboard "k%33y" pw REDACTED')
-  assert.equal(
-    redactorOf(captured, 'words')(text),
-    'REDACTED k3yboard "REDACTED" REDACTED REDACTED',
-  )
+  const text = 'k3y k3yboard "k%33y" pw seven-7 eight-88'
+  assert.equal(redactorOf(captured, 'shown')(text), 'k3y k3yboard "k%33y" pw seven-7 REDACTED')
+  const words = 'REDACTED k3yboard "REDACTED" REDACTED REDACTED REDACTED'
+  assert.equal(redactorOf(captured, 'words')(text), words)
 })
