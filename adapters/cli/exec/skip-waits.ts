@@ -52,6 +52,8 @@ interface HttpRequest {
  */
 export async function skipWaits(options: SkippingOptions) {
   const { time, port, doubles, longest = Number.POSITIVE_INFINITY, onTooLong } = options
+  // Opens nothing if a bundle lacks them.
+  const shims = packagePath('adapters/cli/exec/skip-waits')
   const token = crypto.randomUUID()
   const processes = new Map<Socket, Sleep | undefined>()
   const announced = new Set<number>()
@@ -61,7 +63,6 @@ export async function skipWaits(options: SkippingOptions) {
   for (const { events } of doubles()) events.activity.add(onChange)
   const server = createServer(accept)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const shims = packagePath('adapters/cli/exec/skip-waits')
   const preload = `--require ${JSON.stringify(`${shims}/preload.cjs`)}`
   const { NODE_OPTIONS = '', PYTHONPATH = '' } = process.env
 
