@@ -63,7 +63,7 @@ function problemIn(error: z.core.$ZodError, animal: unknown): string {
   const unknown = error.issues.find(issue => issue.code === 'unrecognized_keys')
   const fields = Object.keys(ANIMAL.shape).join(', ')
   return unknown
-    ? `unknown field \`${unknown.keys[0]}\`; expected ${fields}`
+    ? `unknown field \`${unknown.keys[0]?.slice(0, 80)}\`; expected ${fields}`
     : describeIssues(error, animal, 'it')
 }
 

@@ -88,10 +88,10 @@ export function settingsOf<D extends Declared>(
   const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
   for (const [name] of set) {
     if (Object.hasOwn(declared, name)) continue
-    const option = `${within}${name}`
+    const option = `${within}${name.slice(0, 80)}`
     const expected = `one of ${nearestFirst(name, Object.keys(declared)).join(', ')}`
     const message = `Unknown option \`${option}\`; expected ${expected}`
-    throw new OptionError({ option, expected, got: name }, message)
+    throw new OptionError({ option, expected, got: name.slice(0, 80) }, message)
   }
   const defaults = Object.entries(declared).flatMap(([name, rule]) =>
     'default' in rule ? [[name, rule.default]] : [],

@@ -1,15 +1,19 @@
 /** Sorts names by closeness to a mistyped one, closest first. */
 export function nearestFirst(typed: string, names: readonly string[]): readonly string[] {
-  return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
+  const text = typed.slice(0, LONGEST)
+  return names.toSorted((a, b) => distance(text, a) - distance(text, b))
 }
+
+/** Longer texts are no typing mistakes, and take time to compare. */
+const LONGEST = 80
 
 /** The name that was probably meant: a third of its letters may differ, or their order. Undefined if none is close. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
-  const lower = typed.toLowerCase()
+  const lower = typed.slice(0, LONGEST).toLowerCase()
   const [closest = ''] = nearestFirst(lower, names)
   const isClose =
     distance(lower, closest.toLowerCase()) <= Math.max(1, closest.length / 3) ||
-    lettersOf(typed) === lettersOf(closest)
+    lettersOf(lower) === lettersOf(closest)
   return isClose ? closest : undefined
 }
 

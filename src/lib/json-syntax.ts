@@ -22,6 +22,7 @@ export function describeSyntaxError(text: string): string {
 
 /** A name that an object has twice with different values; parsers disagree on which counts. */
 export interface Duplicate {
+  /** Its first 80 characters. */
   readonly name: string
   /** such as `line 2, column 4` */
   readonly place: string
@@ -38,7 +39,7 @@ export function parseFindingDuplicate(text: string): {
     // Most numbers are short, and `Number` reads them in two thirds of the time.
     parseNumber: number => (mayRound(number) ? readNumber(number) : Number(number)),
     onDuplicateKey({ key: name, position, newValue }) {
-      duplicate ??= { name, place: placeIn(text, position) }
+      duplicate ??= { name: name.slice(0, 80), place: placeIn(text, position) }
       return newValue
     },
   })

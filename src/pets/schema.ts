@@ -51,10 +51,11 @@ export function describeIssues(
   subject = 'The body',
 ): string {
   return issues
+    .slice(0, 5)
     .map(({ path, message }) => {
       if (path.length === 0) return `${subject} ${message}`
       const rule = valueAt(input, path) === undefined ? 'is required' : message
-      return `\`${path.map(String).join('.')}\` ${rule}`
+      return `\`${path.map(String).join('.').slice(0, 80)}\` ${rule}`
     })
     .join('; ')
 }

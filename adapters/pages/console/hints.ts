@@ -20,7 +20,7 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
     ...[...new Set(names)].slice(0, MOST_NAMES).map(name => {
       const isParameter = new URLSearchParams(query).has(name)
       const subject = isParameter ? `a parameter of ${operation}` : 'a field of an animal'
-      const meant = meantBy(name, isParameter ? parameters : FIELDS)
+      const meant = nearest(name, isParameter ? parameters : FIELDS)
       const rest = meant ? `; did you mean \`${meant}\`?` : ', and is ignored.'
       return `\`${redact(name.slice(0, LONGEST_NAME))}\` is not ${subject}${rest}`
     }),
@@ -30,23 +30,18 @@ export function hintsOf({ request, response }: Kept, redact: Redact): readonly s
   function pathHint(path: string): readonly string[] {
     const [, base = BASE_PATH, rest = ''] = /^(.*?\/v\d+)?\/(.+)$/.exec(path) ?? []
     const [first = '', ...others] = rest.split('/').filter(part => part !== '')
-    if (meantBy(first, ['pets']) === undefined) return []
+    if (nearest(first, ['pets']) === undefined) return []
     return [`Did you mean \`${redact([base, 'pets', ...others].join('/'))}\`?`]
   }
 }
 
 const MOST_NAMES = 5
-/** Longer bodies and names are no typing mistakes, and take time to compare. */
+/** Longer bodies take time to read. */
 const LONGEST_BODY = 65_536
 const LONGEST_NAME = 40
 const FIELDS = ['name', 'categoryId', 'status']
 /** `after` exists with pagination only, which a console cannot see. */
 const PARAMETERS = ['limit', 'status', 'after']
-
-/** Undefined if no name is close. */
-function meantBy(typed: string, names: readonly string[]): string | undefined {
-  return typed.length > LONGEST_NAME ? undefined : nearest(typed, names)
-}
 
 /** Prints of a variable that holds no id. */
 const NO_ID = /\/(undefined|null|NaN|(?:\[|%5B)object(?: |%20)Object(?:\]|%5D))$/

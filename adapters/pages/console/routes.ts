@@ -73,7 +73,7 @@ async function archive(call: Call): Promise<ApiResponse> {
   const { request, handler, api } = call
   const numbers = await readBody(request, handler.maxBodyBytes)
   if (!Array.isArray(numbers)) throw invalidRequest('Send a list of numbers.')
-  const found = numbers.map(n => api.activity.find(Number(n))).filter(kept => kept !== undefined)
+  const found = [...new Set(numbers.map(Number))].flatMap(n => api.activity.find(n) ?? [])
   return json(request, harOf(found.map(kept => archivedOf(kept, api.world, originOf(call)))))
 }
 

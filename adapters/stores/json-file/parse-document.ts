@@ -130,7 +130,7 @@ function describe(issue: z.core.$ZodIssue): string {
   const field = `\`${path.join('').slice(1)}\``
   const subject = path.length === 0 ? 'the document' : field
   if (issue.code === 'unrecognized_keys') {
-    return `${subject} has the unknown field \`${issue.keys[0]}\``
+    return `${subject} has the unknown field \`${issue.keys[0]?.slice(0, 80)}\``
   }
   if (issue.input === undefined) return `${field} is required`
   return `${subject} ${issue.message}`

@@ -10,7 +10,7 @@ export function firstDifference(was: unknown, is: unknown, name = 'value'): stri
     return was === is ? undefined : `${name} ${shown(is, was)} instead of ${shown(was, is)}`
   }
   for (const field of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    const label = name === 'headers' ? `header ${field}` : field
+    const label = `${name === 'headers' ? 'header ' : ''}${field.slice(0, MOST)}`
     const found = firstDifference(was[field], is[field], label)
     if (found !== undefined) return found
   }
