@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { COMMANDS } from '../adapters/cli/commands.js'
 import { withRequestLog } from '../adapters/cli/serve/request-log.js'
 import { withConsole } from '../adapters/pages/console/index.js'
 import { jsonFileStorage } from '../adapters/stores/json-file/index.js'
@@ -12,9 +15,28 @@ import { judgeText } from '../adapters/verdict/judge/report.js'
 import { secretsOf } from '../adapters/verdict/log/redact.js'
 import { ApiError, type ApiHandler, createStore, type StoreEvents, toJson } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
+import { borrowedCommand } from './support/borrowed-command.js'
+import { runInThread, startInThread } from './support/command.js'
 import { temporaryFolder } from './support/temporary-folder.js'
 
 const SECRET = 'k3y-that-must-not-leak'
+const SPARE = 'sp4re-that-must-not-leak'
+const PASSWORD = 'p4ss-that-must-not-leak'
+const VARIABLES = {
+  ADOPTION_STORE_API_KEY: SECRET,
+  DATABASE_URL: `postgres://app:${PASSWORD}@127.0.0.1:1/db`,
+  REDIS_URL: `redis://:${PASSWORD}@127.0.0.1:1`,
+}
+/** Shows the key in every place that a request has. */
+const CARELESS_CLIENT = `const secret = '${SECRET}'
+  const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
+  for (const authorization of ['Bearer ' + key, 'bearer  ' + secret, 'Basic ' + secret, secret])
+    for (const path of ['/pets/1', '/pets?' + key + '=' + secret, '/' + secret, '/pets/%6b' + secret.slice(1)])
+      for (const body of [undefined, '{"name":"Ada","categoryId":1}', '{"' + key + '":"' + secret + '"}', key]) {
+        const headers = { authorization, 'content-type': 'application/json', 'x-key': key, cookie: secret }
+        const method = body === undefined ? 'GET' : 'POST'
+        await (await fetch(url + path, { method, headers, body })).text()
+      }`
 const LIMITS = { perMinute: 3, perDay: 100, banAfterRejections: 1 }
 const API_KEYS = { [SECRET]: { id: 'ci', plan: 'enterprise', limits: LIMITS } } as const
 const EVENTS: (keyof StoreEvents)[] = [
@@ -142,6 +164,76 @@ test('secrets - nothing that is logged, listed, archived or recorded contains a 
     seen.filter(text => text.includes(token)),
     [],
   )
+})
+
+test('secrets - no output or file of any command contains a key, a password or a token', async t => {
+  const keys = join(temporaryFolder(t), 'keys.json')
+  const folder = temporaryFolder(t)
+  const at = (name: string) => join(folder, name)
+  const wide = { id: 'ci', plan: 'pro' }
+  await writeFile(keys, toJson({ [SECRET]: wide, [SPARE]: { id: 'spare', plan: 'free' } }))
+  const seen = new Map<string, string>()
+  const run = async (text: string, ...command: readonly string[]) => {
+    const words = [...text.split(' '), ...command]
+    const { stdout, stderr } = await runInThread(words, { ...process.env, ...VARIABLES })
+    seen.set(text, stdout + stderr)
+    return stdout
+  }
+  // Printed on purpose, this once.
+  const created = (await run(`keys new ${keys} --id web --plan pro`)).trim()
+  seen.clear()
+  const secrets = [SECRET, SPARE, PASSWORD, created]
+  const client = borrowedCommand(CARELESS_CLIENT)
+  const files = (name: string) => `--report ${at(`${name}.json`)} --junit ${at(`${name}.xml`)}`
+  for (const log of ['pretty', 'json']) {
+    const store = at(`${log}-pets.json`)
+    const words = `-p 0 --json --console --log ${log} --keys ${keys} --store ${store}`
+    const server = startInThread(words.split(' '))
+    const ready = JSON.parse(String(await once(server.stdout, 'data')))
+    const [origin = '', token = ''] = ready.console.split('/#token=')
+    secrets.push(token)
+    const verify = `verify ${origin}/v1 --only create.empty,openapi.version`
+    await run(`${verify} --spare-api-key ${SPARE} --junit ${at(`${log}-verify.xml`)}`)
+    await run(`${verify} --json --api-key ${token}`)
+    await run(`exec --through ${origin}/v1 ${files(`${log}-through`)} --`, ...client)
+    await (await fetch(`${origin}/v1/${token}?${token}`)).text()
+    server.kill()
+    seen.set(`serve ${words}`, await text(server.stderr))
+    await run(`copy ${store} ${at(`${log}-copy.json`)}`)
+    await run(`check ${store}`)
+  }
+  for (const name of ['one', 'two']) {
+    const outputs = `${files(name)} --har ${at(`${name}.har`)} --record ${at(`${name}-run.json`)}`
+    await run(`exec --keys ${keys} --strict=notes ${outputs} --`, ...client)
+  }
+  await run(`exec --explore --schedules 3 --keys ${keys} ${files('explore')} --`, ...client)
+  for (const words of [
+    `replay ${at('one-run.json')} --check`,
+    `diff ${at('one-run.json')} ${at('two-run.json')}`,
+    `openapi --keys ${keys}`,
+    `keys list ${keys}`,
+    `keys revoke ${keys} ${SECRET}`,
+    'serve --store postgres:',
+    'serve -p 0 --rate-limit-store redis: --require-rate-limit-store',
+    'copy postgres: pets.json',
+    'check postgres:',
+    'skill',
+    'help',
+    'version',
+  ]) {
+    await run(words)
+  }
+  for (const name of await readdir(folder)) {
+    seen.set(name, await readFile(at(name), 'utf8').catch(() => ''))
+  }
+  for (const command of Object.keys(COMMANDS)) {
+    assert.ok(
+      [...seen.keys()].some(words => words.split(' ')[0] === command),
+      command,
+    )
+  }
+  const shown = [...seen].filter(([, output]) => secrets.some(secret => output.includes(secret)))
+  assert.deepEqual(shown, [])
 })
 
 test('secrets - no report of judge contains a key, wherever the client put it', async () => {
