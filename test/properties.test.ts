@@ -4,14 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readKeys, readSeed } from '../adapters/cli/seed-and-keys-files.js'
-import { createClient } from '../adapters/client/index.js'
 import { listen } from '../adapters/http/index.js'
-import { withConsole } from '../adapters/pages/console/index.js'
 import { jsonFileStorage } from '../adapters/stores/json-file/index.js'
 import { memoryStorage } from '../adapters/stores/memory.js'
 import { createTestDouble, openRecording } from '../adapters/test-double/index.js'
-import { verify } from '../adapters/verify/index.js'
-import { ApiError, createStore, ERROR_STATUS, toJson } from '../src/index.js'
+import { createStore, ERROR_STATUS, toJson } from '../src/index.js'
 import { printable } from '../src/lib/printable.js'
 import { openSocket, statusesIn } from './http/raw-socket.js'
 import { T0 } from './limits/rate-limit-vectors.js'
@@ -21,6 +18,7 @@ import { temporaryFolder } from './support/temporary-folder.js'
 
 const SEED = 20_301_205
 const TOKEN = 'a-token-of-the-control-tree'
+const JSON_BODY = { 'content-type': 'application/json' }
 const LONG = process.env['ADOPTION_STORE_CHAOS'] === 'long'
 const RUNS = { seed: SEED, numRuns: LONG ? 250 : 100 }
 
@@ -134,75 +132,46 @@ test('http - any bytes get a status below 500, or no response', async () => {
   )
 })
 
-test('files and responses - any text is read, or refused in a short line', async t => {
-  const folder = temporaryFolder(t)
-  const double = createTestDouble({
-    control: TOKEN,
-    apiKeys: { demo: { id: 'demo', plan: 'pro' } },
-  })
-  const recorded = await (await double.record()).json()
-  const page = withConsole(double.handler, { token: TOKEN })
-  let count = 0
-  const file = (text: string) => {
-    const path = join(folder, `${++count}.json`)
-    writeFileSync(path, text)
-    return path
-  }
-  const command = (method: string, path: string) => async (body: string) => {
-    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
-    const answer = await page.handle({ method, path, query: '', headers, body })
+test('files and commands - any text is read, or refused in a short line', async t => {
+  const path = join(temporaryFolder(t), 'file.json')
+  const double = createTestDouble({ control: TOKEN })
+  const command = (method: string, name: string) => async (body: string) => {
+    const request = { method, path: `/_control/${TOKEN}/${name}`, query: '', headers: JSON_BODY }
+    const answer = await double.handler.handle({ ...request, body })
     assert.ok(answer.status < 500, answer.body)
-    if (answer.status >= 400) throw new ApiError('invalid_request', JSON.parse(answer.body).message)
+    return answer.status < 400 ? undefined : JSON.parse(answer.body)
   }
-  const answering = (body: string) => async () => new Response(body, { headers: { date: 'x' } })
-  const url = 'http://127.0.0.1:1/v1'
-  const pet = '{"id":1,"name":"Ada","categoryId":1,"status":"sold"}'
-  const readers: Record<string, [valid: string, read: (text: string) => Promise<unknown>]> = {
-    keys: ['{"a":{"id":"a","plan":"pro","expiresAt":"2040-01-01"}}', text => readKeys(file(text))],
-    seed: [`{"pets":[${pet}],"nextId":2}`, text => readSeed(file(text))],
-    document: [
-      `{"pets":[${pet}],"nextId":2}`,
-      async text => {
-        await using storage = jsonFileStorage(file(text))
-        await storage.list({ limit: 1 })
-      },
-    ],
-    recording: [recorded, async text => (await openRecording(text)).replay()],
-    worlds: ['{"pets":[],"time":"2030-01-01"}', command('POST', `/_control/${TOKEN}/worlds`)],
-    faults: ['{"kind":"status","status":503}', command('POST', `/_control/${TOKEN}/faults`)],
-    snapshot: [toJson(await double.snapshot()), command('PUT', `/_control/${TOKEN}/snapshot`)],
-    archive: ['[1,2]', command('POST', '/_console/har')],
-    client: [
-      `[${pet}]`,
-      text => createClient({ baseUrl: url, apiKey: 'demo', fetch: answering(text) }).listPets(),
-    ],
-    verify: [
-      `[${pet}]`,
-      async text => {
-        const only = ['list.empty']
-        const report = await verify({ baseUrl: url, apiKey: 'demo', only, fetch: answering(text) })
-        for (const { failure } of report.results) assert.ok((failure?.came.length ?? 0) < 1_100)
-      },
-    ],
+  const file = (read: (path: string) => Promise<unknown>) => async (text: string) => {
+    writeFileSync(path, text)
+    await read(path)
   }
-  const piece = fc.oneof(
-    fc.constantFrom('"', '{', '[', '__proto__', '1e400', 'n'.repeat(9_999)),
-    anyText,
-  )
-  for (const [name, [valid, read]] of Object.entries(readers)) {
-    const property = async (at: number, length: number, text: string, isName: boolean) => {
-      const start = isName ? valid.indexOf('"', at % valid.length) + 1 : at % valid.length
+  const opened = async (path: string) => {
+    await using storage = jsonFileStorage(path)
+    await storage.list({ limit: 1 })
+  }
+  const pets = '{"pets":[{"id":1,"name":"Ada","categoryId":1,"status":"sold"}],"nextId":2}'
+  const recording = await (await double.record()).json()
+  const readers: [valid: string, read: (text: string) => Promise<unknown>][] = [
+    ['{"key":{"id":"a","plan":"pro","expiresAt":"2040-01-01"}}', file(readKeys)],
+    [pets, file(readSeed)],
+    [pets, file(opened)],
+    [recording, async text => (await openRecording(text)).replay().then(() => {})],
+    ['{"pets":[],"time":"2030-01-01"}', command('POST', 'worlds')],
+    ['{"kind":"status","status":503}', command('POST', 'faults')],
+    [toJson(await double.snapshot()), command('PUT', 'snapshot')],
+  ]
+  const huge = 'n'.repeat(9_999)
+  const inserted = fc.oneof(fc.constantFrom('"', '{', '1e400', '__proto__', huge, huge), anyText)
+  for (const [valid, read] of readers) {
+    const property = async (at: number, length: number, text: string, isInText: boolean) => {
+      const start = isInText ? valid.indexOf('"', at % valid.length) + 1 : at % valid.length
       const given = valid.slice(0, start) + text + valid.slice(start + length)
-      const error: Error | undefined = await read(given).then(
-        () => undefined,
-        error => error,
-      )
-      if (error === undefined) return
-      assert.match(error.name, /^(Usage|Option|JsonFile|Recording|Api|Contract|Verify)Error$/, name)
-      assert.match(printable(error.message), /^.{1,1100}$/, name)
+      const refusal = (await read(given).catch(error => error)) as Error | undefined
+      if (refusal === undefined) return
+      assert.match(`${refusal.name}`, /^(undefined|(Usage|Option|JsonFile|Recording)Error)$/, given)
+      assert.match(printable(refusal.message), /^.{1,1100}$/)
     }
-    const mutation = [fc.nat(), fc.nat(9), piece, fc.boolean()] as const
-    await fc.assert(fc.asyncProperty(...mutation, property), RUNS)
+    await fc.assert(fc.asyncProperty(fc.nat(), fc.nat(9), inserted, fc.boolean(), property), RUNS)
   }
 })
 

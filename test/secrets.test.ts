@@ -170,8 +170,10 @@ test('secrets - no output or file of any command contains a key, a password or a
   const keys = join(temporaryFolder(t), 'keys.json')
   const folder = temporaryFolder(t)
   const at = (name: string) => join(folder, name)
-  const wide = { id: 'ci', plan: 'pro' }
-  await writeFile(keys, toJson({ [SECRET]: wide, [SPARE]: { id: 'spare', plan: 'free' } }))
+  await writeFile(
+    keys,
+    toJson({ [SECRET]: { id: 'a', plan: 'pro' }, [SPARE]: { id: 'b', plan: 'pro' } }),
+  )
   const seen = new Map<string, string>()
   const run = async (text: string, ...command: readonly string[]) => {
     const words = [...text.split(' '), ...command]
@@ -216,7 +218,6 @@ test('secrets - no output or file of any command contains a key, a password or a
     'serve --store postgres:',
     'serve -p 0 --rate-limit-store redis: --require-rate-limit-store',
     'copy postgres: pets.json',
-    'check postgres:',
     'skill',
     'help',
     'version',
@@ -226,12 +227,8 @@ test('secrets - no output or file of any command contains a key, a password or a
   for (const name of await readdir(folder)) {
     seen.set(name, await readFile(at(name), 'utf8').catch(() => ''))
   }
-  for (const command of Object.keys(COMMANDS)) {
-    assert.ok(
-      [...seen.keys()].some(words => words.split(' ')[0] === command),
-      command,
-    )
-  }
+  const named = new Set([...seen.keys()].map(words => words.split(' ')[0]))
+  for (const command of Object.keys(COMMANDS)) assert.ok(named.has(command), command)
   const shown = [...seen].filter(([, output]) => secrets.some(secret => output.includes(secret)))
   assert.deepEqual(shown, [])
 })
