@@ -12,7 +12,6 @@ import type { Stop } from './serve/serve.js'
 
 export interface Call {
   readonly operands: readonly string[]
-  /** Options as they were written, for commands that print a repeat. */
   readonly given: ReadonlyMap<string, string>
   stopOnSignal(stop: Stop): void
 }

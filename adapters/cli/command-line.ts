@@ -12,7 +12,6 @@ export interface CommandLine {
   /** Environment variable that set an option, by flag. */
   readonly variables: ReadonlyMap<string, string>
   readonly operands: readonly string[]
-  /** Words after `--`. */
   readonly last: readonly string[]
 }
 
@@ -71,7 +70,6 @@ export function readSettings(line: CommandLine): Record<string, unknown> {
 
 /** @throws UsageError */
 export function readCommand(word: string): CommandName {
-  // People type this for `serve`.
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
   const isOption = Object.hasOwn(optionsOf('exec'), word)

@@ -16,10 +16,8 @@ import {
 export interface Command {
   readonly usage: string
   readonly does: string
-  /** Text below the options in the command's help. */
   readonly more?: string
   readonly examples?: readonly string[]
-  /** Options by their heading in the help. */
   readonly groups?: Readonly<Record<string, Options>>
   /** Options that may come from the environment. */
   readonly variables?: 'all' | readonly string[]

@@ -64,7 +64,6 @@ function wrapped(text: string, width = WIDTH): string {
   return lines.join('\n')
 }
 
-/** Formats a flag with its value, such as `--port <n>`. */
 export function signature(name: string, { value, alone }: Option): string {
   const flag = flagOf(name)
   if (value === undefined) return flag

@@ -21,12 +21,10 @@ export interface OpenStorage {
   readonly name: string
   /** Stores the content if the storage was never used; resolves with true if it did. */
   restoreIfNew(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
-  /** Reads the whole content. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
   count(): Promise<number>
   /** Rejects while the storage cannot serve; undefined if it always can. */
   readonly ping?: () => Promise<void>
-  /** State of its connection pool, if any. */
   readonly connections?: () => Connections
   /** Lists damage; undefined for a storage that finds damage on opening, or checks itself. */
   readonly check?: () => Promise<readonly string[]>
@@ -150,7 +148,6 @@ async function openPostgres(
   return { ...storage, storage, name: address }
 }
 
-/** Undefined for the default. */
 function timeoutOf(flag: string, own: URLSearchParams): number | undefined {
   const text = own.get('timeout')
   return text === null ? undefined : readValue(duration(), text, `${flag} ?timeout`)

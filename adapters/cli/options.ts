@@ -26,9 +26,7 @@ interface More {
   readonly short?: string
   /** Value of the bare option, if the value may be left out. */
   readonly alone?: string
-  /** Option that this one requires. */
   readonly needs?: string
-  /** Options that cannot be combined with it. */
   readonly excludes?: readonly string[]
 }
 

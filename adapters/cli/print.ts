@@ -9,7 +9,6 @@ export function printError(text: string): void {
   process.stderr.write(withoutCommands(text))
 }
 
-/** Prints a message on stderr, in one line. */
 export function note(message: string): void {
   printError(`animal-adoption-store: ${printable(message)}\n`)
 }

@@ -5,7 +5,6 @@ import { UsageError, unreadable, withoutSecrets } from './usage-error.js'
 
 /**
  * Reads an input file.
- * @param flag option that names the file
  * @throws UsageError for a file that cannot be read
  */
 export async function readBytes(path: string, ...flag: readonly string[]): Promise<Buffer> {
@@ -20,7 +19,6 @@ export async function readBytes(path: string, ...flag: readonly string[]): Promi
 /** A result for the file that a flag names. */
 export interface Output {
   readonly flag: string
-  /** undefined if the flag was not given */
   readonly path: string | undefined
   readonly text: () => Awaitable<string | Iterable<string>>
 }

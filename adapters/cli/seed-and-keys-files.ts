@@ -72,7 +72,6 @@ function nameOf(item: unknown): string {
   return typeof name === 'string' ? ` ('${name.slice(0, 40)}')` : ''
 }
 
-/** A keys file (see `--keys`): keys as the store takes them. */
 export type KeyFile = ReadonlyMap<string, ApiKey>
 
 /** Reads the keys of `--keys`. @throws UsageError */

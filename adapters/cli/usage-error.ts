@@ -29,7 +29,6 @@ export function withoutSecrets(text: string): string {
   return `${text.slice(0, start.index)}${start[0]}…${text.endsWith("'") ? "'" : ''}`
 }
 
-/** Explains why a file cannot be read, after its name. */
 export function unreadable(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException
   return UNREADABLE[code] ?? `cannot be read: ${code}`

@@ -8,7 +8,6 @@ const MOST_TEXTS = 3
 const MOST_REQUESTS = 4
 const MOST_SENTENCES = 3
 
-/** Where something was seen: the number of the run, and its name in the report. */
 export interface Place {
   readonly number: number
   readonly where: string | null
@@ -22,7 +21,6 @@ interface Entry {
   readonly isLikely: boolean
   readonly first: Beginning
   readonly place: Place
-  /** Each with the times it was seen. */
   readonly texts: Map<string, number>
   more: number
   readonly requests: Set<number>
@@ -62,7 +60,6 @@ export function createFindings(entries: Map<string, Entry> = new Map()) {
         }
       }
     },
-    /** In the order in which they began. */
     list(allow: readonly RuleId[]): Pick<Report, 'findings' | 'notes'> {
       const all = [...entries.values()].sort(
         (a, b) => a.place.number - b.place.number || a.first.n - b.first.n,

@@ -14,12 +14,10 @@ export function isOnGitHub(): boolean {
   return variable('GITHUB_ACTIONS') === 'true'
 }
 
-/** The folder that it has checked out; elsewhere the current one. */
 export function workspace(): string {
   return variable('GITHUB_WORKSPACE') ?? host.process?.cwd?.() ?? ''
 }
 
-/** The file whose Markdown it shows on the page of the job. */
 export function summaryFile(): string | undefined {
   return isOnGitHub() ? variable('GITHUB_STEP_SUMMARY') : undefined
 }

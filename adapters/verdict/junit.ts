@@ -5,7 +5,6 @@ import { RULES } from './rules/index.js'
 /**
  * The verdict as JUnit XML, with a test case for each rule. Findings are failures; allowed ones and
  * notes are skipped, as JUnit has no warnings.
- *
  * @param untested why nothing was checked, which is a failure too
  */
 export function verdictJUnit({ findings, notes }: Report, untested?: string): Iterable<string> {

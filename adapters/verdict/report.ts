@@ -39,9 +39,7 @@ brand({ VerdictError })
 
 /**
  * The report for people.
- *
  * @param options.withRequests also shows the first requests of each finding
- *
  * @example
  * import { createTestDouble, reportText } from 'animal-adoption-store/test-double'
  *
@@ -66,8 +64,6 @@ export function reportText(
 
 /**
  * The report with its requests. Where nothing was checked, the reason takes the place of an empty one.
- *
- * @param aside what else there is to say
  */
 export function resultText(report: Report, untested: string | undefined, aside = ''): string {
   const text = reportText(report, { withRequests: true })

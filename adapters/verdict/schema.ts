@@ -14,7 +14,6 @@ export const shownRequestSchema = z.object({
   url: text,
   /** Null when it was never answered. */
   status: z.nullable(z.int()),
-  /** The header as it was sent. */
   retryAfter: z.nullable(text),
   /** The `n` of the rejected request that it came too early after; null for any other violation. */
   tooEarlyAfter: z.nullable(number),
@@ -51,9 +50,7 @@ export const reportSchema = z.object({
   requestCount: count,
   /** Requests that the journal has dropped; they are judged nevertheless. */
   dropped: count,
-  /** Certain violations. */
   findings: z.array(findingSchema),
-  /** Likely violations, which have another explanation. */
   notes: z.array(findingSchema),
 })
 

@@ -8,7 +8,6 @@ import { createUnused, type FaultUse } from './rules/unused-faults.js'
 export interface Run {
   /** Has everything judged that is still waiting for it. */
   readonly catchUp: () => void
-  /** The violations so far in what is still going on. */
   readonly open: () => readonly Violation[]
   readonly faults?: FaultUse | undefined
 }
@@ -16,10 +15,6 @@ export interface Run {
 /** One report over one run, or over all of them. */
 export type Scope = ReturnType<typeof createScope>
 
-/**
- * @param since what it covers: one run, or all of them
- * @param allow rules that a test breaks on purpose: listed, but not held against the client
- */
 export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) {
   const past = createFindings()
   const unused = createUnused(since)

@@ -38,7 +38,6 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
     report: sinceStart.report,
     /**
      * Starts a run that a reset ends.
-     *
      * @param where its name in reports since the start; null for the first
      */
     record(where: string | null, { restored, take, faults, ...options }: Source) {

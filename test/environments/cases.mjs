@@ -1,4 +1,4 @@
-// What users of the package do, for any environment: no test framework, nothing of Node.
+// The actions of users of the package, for any environment: no test framework, nothing of Node.
 const REX = { name: 'Rex', categoryId: 9223372036854775807n }
 const BODY = '{"name":"Rex","categoryId":9223372036854775807}'
 const HEADERS = { authorization: 'Bearer demo-free', 'content-type': 'application/json' }

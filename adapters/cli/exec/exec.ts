@@ -78,7 +78,6 @@ export async function exec(
   })
 }
 
-/** Names, in one line, what the verdict leaves out; empty for nothing. */
 function lateText({ late }: Pick<Result, 'late'>): string {
   const LATE = 'after the command had ended, from a process that it left running'
   return late === 0 ? '' : `${count(late, 'request')} came ${LATE}: they are not in the verdict.\n`
@@ -153,9 +152,7 @@ export function checkCommand({ allow }: VerdictSettings, words: readonly string[
 export interface StoreRun extends ChildRun, Result {
   readonly double: JudgedDouble
   readonly seen: Watched
-  /** True if every call got 401. */
   readonly isRefused: boolean
-  /** Only with `--record`. */
   readonly recording: Awaited<ReturnType<JudgedDouble['record']>> | undefined
   /** Only with `--har`. */
   readonly exchanges: readonly HarSource[]
@@ -237,7 +234,6 @@ export function environmentFor(baseUrl: string): NodeJS.ProcessEnv {
 /** In ms: how long to look for a process that goes on sending, and where `--strict` knows of one. */
 const GRACE = { usual: 100, strict: 1_000 }
 
-/** Waits for requests of processes that the command may have left running. */
 export async function whileOthersSend({ strict }: VerdictSettings, baseUrl: string): Promise<void> {
   const isRunning = strict !== undefined && (await hasLeftRunning(baseUrl))
   await setTimeout(isRunning ? GRACE.strict : GRACE.usual)
@@ -259,7 +255,6 @@ function announce(url: string, calls: () => number): () => void {
   return () => clearInterval(timer)
 }
 
-/** Reports each fault of the schedule that had no effect. */
 function faultsWithoutEffect({ missing, unaffected, requests }: Watched): readonly string[] {
   const never = missing().join(', ')
   const sent = requests.map(({ point }) => point).join(', ') || 'nothing'

@@ -32,7 +32,6 @@ import { skippedText } from './skip-waits.js'
 interface Ran extends Outcome<CommandFailure> {
   readonly schedule: Schedule
   readonly seconds: number
-  /** The verdict for people. */
   readonly text: string
 }
 
@@ -231,7 +230,6 @@ function passedText({ problem, notes }: ExploredFile): readonly string[] {
   ]
 }
 
-/** One line for each thing that the search left open. */
 function openTexts(
   result: ExploredFile,
   settings: ExecSettings,
@@ -272,7 +270,6 @@ function setUpHint(
   ]
 }
 
-/** The operations that got a fault. */
 function operationsOf({ schedule }: CommandFailure): readonly string[] {
   return schedule.match(/\b\w+(?=#\d)/g) ?? []
 }
@@ -301,7 +298,7 @@ function causesOf(failures: readonly CommandFailure[]): readonly (readonly Comma
   return [...causes.values()]
 }
 
-/** What differs from run to run: times, ports, ids of processes, addresses and other hexadecimal ids. */
+/** Text that differs from run to run: times, ports, ids of processes, addresses and other hexadecimal ids. */
 const NOISE =
   /\d{1,20}[.,]\d{1,20}|\d{1,20}(?= ?(?:[mµn]?s|sec(?:ond)?s?)\b)|\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d|\d{5,40}|0x[\da-f]{1,40}|\b(?=[a-f-]{0,36}\d)[\da-f-]{8,36}\b/gi
 

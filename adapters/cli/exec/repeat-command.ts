@@ -2,7 +2,6 @@ import { EXPLORE, flagOf } from '../options.js'
 
 /**
  * Writes the command that repeats a run.
- * @param given options as they were written
  * @param schedule the faults of the run; empty keeps those given
  */
 export function repeatText(

@@ -194,7 +194,7 @@ function watchConnections(port: number, now: () => number, onChange: () => void)
 /** Commands, such as arming a fault from a shell, do not depend on the time. */
 const CONTROL = /^(\/worlds\/[^/]*)?\/_control(\/|$)/
 
-/** What the runs of a command have skipped. */
+/** The waits that the runs of a command have skipped. */
 export interface Skips {
   ms: number
   /** True if a process without a shim has called the API. */

@@ -67,7 +67,6 @@ function budgetText({ perMinute, perDay }: Limits): string {
   return `${minute} requests a minute, ${day} a day`
 }
 
-/** Undefined if there is none. */
 function modesOf(settings: ServeSettings): string | undefined {
   const { rateLimiting, noCors, pagination, idempotency, delay, time, watch } = settings
   const modes = [

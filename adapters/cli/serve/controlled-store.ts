@@ -18,7 +18,6 @@ type ControlledSettings = StoreSettings & Partial<Pick<VerdictSettings, 'allow' 
 
 interface ControlledEnvironment extends Environment {
   readonly double: JudgedDouble
-  /** The double and those of its worlds. */
   doubles(): readonly JudgedDouble[]
 }
 

@@ -57,7 +57,6 @@ export function watchHealth({ events, ping, pingLimits }: WatchedStore, notes: N
       await probeLimits()
       return degradation.isOn()
     },
-    /** Total time of counting on its own. */
     degradedMs: degradation.totalMs,
   }
 

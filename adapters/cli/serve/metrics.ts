@@ -170,7 +170,6 @@ const NOT_FOUND = 'Only GET /metrics is served here.\n'
 const HTTP_LABELS =
   'http_request_method http_response_status_code http_route url_scheme error_type'.split(' ')
 
-/** The methods that OpenTelemetry names. */
 const METHODS = 'GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' ')
 
 const ROUTES: Readonly<Record<Operation, string>> = {

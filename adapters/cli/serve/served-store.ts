@@ -22,7 +22,6 @@ import type { Notes } from './request-log.js'
 export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
-  /** Data for the console, besides requests. */
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
   /**
    * Stores initial animals if there is none. A durable store keeps them, so it waits for the port.
@@ -34,13 +33,11 @@ export interface Environment {
   readonly health?: Health
   /** Applies a changed file of `--keys` or `--seed`; undefined with `--control`. */
   reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
-  /** The double that `/_control` commands; undefined without `--control`. */
   readonly double?: TestDouble
 }
 
 export interface Filled {
   readonly animals: number
-  /** Origin of the animals, for messages. */
   readonly source: string
 }
 
@@ -181,7 +178,6 @@ export function isControlled({ control, time }: StoreSettings): boolean {
   return control || time !== undefined
 }
 
-/** The options shared by a store and a double. */
 export async function storeOptions(settings: StoreSettings) {
   const { rateLimiting, noCors, pagination, idempotency } = settings
   return {

@@ -42,7 +42,6 @@ function placeOf(step: number, ...files: readonly RecordingFile[]): string {
   return found ? `, ${describe(found)}` : ''
 }
 
-/** Ids of the animals that are stored at the end of the run. */
 async function animalsOf(file: RecordingFile): Promise<string> {
   const controlled = createDoubleFor(file)
   await takeSteps(controlled, file)

@@ -35,7 +35,6 @@ const API_PATH = /^\/pets(\/|$)/
 const MOST_WAITING = 1_000
 const MOST_CHARACTERS = 8_388_608
 
-/** @param keys API keys that are known beforehand, for redaction */
 export function createObserver(settings: JudgeSettings, keys: Keys = []) {
   const { basePath, origin, clock, clients, allow, pagination } = settings
   const route = createRouter(basePath)
@@ -97,7 +96,7 @@ export function createObserver(settings: JudgeSettings, keys: Keys = []) {
       }
     },
     report: (): JudgeReport => ({ ...verdict.report(), unanswered, decided }),
-    /** What the service last answered instead of a decision, as a sentence with the usual cause. */
+    /** A sentence on the last answer that was no decision, with its usual cause. */
     undecided: () => undecided,
   }
 

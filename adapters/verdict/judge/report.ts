@@ -26,7 +26,6 @@ function unansweredLine({ unanswered, requestCount }: JudgeReport): string {
   return `Verdict: ${unanswered} of ${requestCount} requests got no response, which is not held against the client.\n`
 }
 
-/** Undefined without a failure. */
 export function failureLine(service: string, failures: readonly UpstreamFailure[]) {
   const [first] = failures
   if (!first) return undefined

@@ -1,6 +1,5 @@
 export interface LogOptions {
   readonly capacity: number
-  /** Maximum size of all items together. */
   readonly characters: number
   /** Minimum number of items, whatever their size. */
   readonly least?: number

@@ -12,7 +12,6 @@ export interface PlainRequest {
  * Writes a bash command that sends the same request, byte for byte. The key is in
  * `$ADOPTION_STORE_API_KEY`; a body that no argument can hold (with a NUL, or beyond 100 kB) is in
  * the file `body`.
- * @param origin where to send it
  * @param isForReading has a line per option, prints the response's headers, and lets curl add its own
  */
 export function curlOf(
@@ -71,7 +70,6 @@ function headerOption(name: string, value: string, hasBody: boolean): readonly s
 /** Size from which curl asks before it sends a body. */
 const LARGE_BODY = 1_024
 
-/** Removes headers that curl would add. */
 function unsentHeaders(
   headers: PlainRequest['headers'],
   hasBody: boolean,

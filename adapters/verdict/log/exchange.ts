@@ -66,13 +66,11 @@ export interface Recorded extends Captured, SenderSeen {
   /** Query parameters that the store knows. */
   readonly parameters: readonly string[]
   fault: FaultKind | null
-  /** Undefined without an answer, so far or at all. */
   answer: { readonly at: number; readonly lag: number; readonly response: ApiResponse } | undefined
 }
 
 /**
  * Keeps what judging a client needs: few request headers, the bodies of refusals, no path or query.
- * @param given redacts every text
  */
 export function outlineOf(recorded: Recorded, given?: (text: string) => string): Exchange {
   const { request, operation, parameters, answer } = recorded

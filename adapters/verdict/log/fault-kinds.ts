@@ -253,7 +253,6 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** Matches `{ date: seconds from now }`. */
 function isRetryDate(value: unknown): boolean {
   const { date, ...others } = Object(value) as { readonly date?: unknown }
   const isNear = Number.isSafeInteger(date) && Math.abs(Number(date)) <= CENTURY

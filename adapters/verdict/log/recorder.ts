@@ -12,7 +12,6 @@ import { type Keys, redactedBody, redactorOf } from './redact.js'
 
 export interface RecorderOptions {
   readonly capacity: number
-  /** Maximum characters of headers and bodies. */
   readonly characters: number
   readonly clock: Clock
   /** Real time in ms, if the clock may stand still while clients wait. */
@@ -130,9 +129,6 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
         if (item.recorded) return harSourceOf(item.recorded, origin)
         return { ...plain, origin: originOf(plain.requestHeaders, origin) }
       }),
-    /**
-     * Returns the number of requests and the completed exchanges, in order, since the last call.
-     */
     take() {
       const arrived = log.last() - taken
       taken = log.last()
@@ -214,7 +210,6 @@ function sizeOf(
   return size
 }
 
-/** Copies the exchange, which callers may change. */
 function copyOf(exchange: Exchange): Exchange {
   const { requestHeaders, headers, unknown } = exchange
   return {

@@ -40,7 +40,6 @@ interface Run {
   end: Seen | undefined
 }
 
-/** Enough to see an exponential backoff grow. */
 const MOST_TRIES = 20
 
 export const watchBackoff: CreateWatch = () => {
@@ -178,7 +177,6 @@ function some(pauses: readonly number[]): string {
   return pauses.length > 5 ? `${shown}, …` : shown
 }
 
-/** Worth another attempt, and no header says when. */
 function isUntimedFailure(exchange: Seen): boolean {
   if (isLost(exchange)) return true
   const { status } = exchange

@@ -17,7 +17,6 @@ export const CREATES = {
     'always a note; where no response came at all, the first create may not have been stored',
 } as const satisfies Rule
 
-/** Creates that were stored without a 201, and which a client sends again as if nothing had been. */
 export const watchCreates: CreateWatch = () => {
   const lost = new Map<string, Seen>()
   let refused: Seen | undefined
@@ -46,7 +45,6 @@ export const watchCreates: CreateWatch = () => {
           : `it is stored as ${earlierId} and ${id}`
       const what = earlier.location ? 'answered with an error' : 'whose response was lost'
       const seen = `a create ${what} was sent again: ${stored}`
-      // Somebody may want two equal animals.
       return [{ rule: 'create.repeated', seen, exchanges: [earlier, exchange], isLikely: true }]
     },
     open() {

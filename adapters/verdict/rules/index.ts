@@ -21,7 +21,6 @@ export type { Rule }
 export type RuleId = (typeof DECLARED)[number]['id']
 export const RULES: readonly (Rule & { readonly id: RuleId })[] = DECLARED
 
-/** @param hasKey whether the requests have a valid key */
 export function createWatches(hasKey: boolean, use: KeyUse): readonly Watch[] {
   const known = [watchWaits, watchBackoff, watchRefusals, watchCreates, watchKnown]
   return (hasKey ? known : [watchStrangers]).map(create => create(use))

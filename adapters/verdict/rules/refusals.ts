@@ -30,7 +30,6 @@ interface Run {
   last: Seen
 }
 
-/** Requests that can only be rejected, sent again as they are. */
 export const watchRefusals: CreateWatch = () => {
   const runs = new Map<string, Run>()
 

@@ -70,7 +70,6 @@ export const watchKnown: CreateWatch = ({ ignoresKeys = false }) => {
 
 export const watchStrangers: CreateWatch = () => ({ see: refusedCredential })
 
-/** The violations that a request with a valid key shows by itself. */
 function brokenBy(exchange: Seen, ignoresKeys: boolean): readonly Violation[] {
   const { operation, unknown, rounded, isHalved, requestHeaders, status, fault } = exchange
   const found = (rule: string, seen: string) => ({ rule, seen, exchanges: [exchange] })

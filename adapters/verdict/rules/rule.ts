@@ -118,7 +118,6 @@ export function isLater(exchange: Seen, other: Seen): boolean {
   return exchange.isOneByOne || exchange.at - endOf(other) > TOLERANCE
 }
 
-/** True if a request came within the wait of an answered rejection. */
 export function isEarly({ n, at }: Seen, rejection: Seen, until: number): boolean {
   return rejection.n < n && at >= (rejection.answeredAt ?? at) && at < until - TOLERANCE
 }

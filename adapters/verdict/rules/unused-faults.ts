@@ -8,7 +8,6 @@ export const UNUSED_FAULTS = {
   fromOutside: "never: faults are the double's",
 } as const satisfies Rule
 
-/** Which faults have affected a response. */
 export interface FaultUse {
   /** Those that never did, in the order in which they were armed. */
   unused(): readonly UnusedFault[]
@@ -27,7 +26,6 @@ export interface UnusedFault {
 
 /**
  * The faults of some runs that never fired in any of them.
- *
  * @param since over one run, or over all of them: then a fault that a snapshot also holds may fire
  * in another, and those of the options are armed in each
  */

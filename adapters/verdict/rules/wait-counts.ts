@@ -2,7 +2,6 @@ import { SECOND } from '../../../src/limits/windows-and-bans.js'
 import { remember } from '../log/bounded-log.js'
 import { endOf, isEarly, isSuccess, MOST_SHOWN, type Seen, TOLERANCE } from './rule.js'
 
-/** A request during a wait, and the rejection that it ignored. */
 export interface Early {
   readonly exchange: Seen
   readonly after: Seen
@@ -22,7 +21,6 @@ export type Wait = ReturnType<typeof createWait>
 
 /**
  * Counts the requests of one wait that were rejected, came too early, or came back after it.
- *
  * @param first the rejection that asked for it
  * @param until its end, in ms
  * @param share of its length: those that waited come back within this time after it

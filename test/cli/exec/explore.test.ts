@@ -281,7 +281,7 @@ test('exec --explore - with --strict, a broken rule is a failure', async () => {
     const { ADOPTION_STORE_BASE_URL: url, ADOPTION_STORE_API_KEY: key } = process.env
     const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
     const list = () => fetch(url + '/pets', { headers })
-    // What is only a note of this run is no reason.
+    // A note of this run is no reason.
     await fetch(url + '/pets', { method: 'POST', headers, body: '{"name":"Ada","categoryId":9007199254740992}' })
     if ((await list()).status === 429) await list()`
   assert.equal((await explore(['--faults', 'status:429'], early)).code, 0)
