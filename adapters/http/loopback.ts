@@ -9,7 +9,9 @@ export function overLoopback(handler: ApiHandler): ApiHandler {
   return {
     ...handler,
     handle(request) {
-      if (isLoopbackHost(request.headers['host'])) return handler.handle(request)
+      const { refusal, headers } = request
+      // A malformed request may have no headers, and reaches nothing.
+      if (refusal || LOOPBACK_HOST.test(headers['host'] ?? '')) return handler.handle(request)
       return toAnswer(request.method, { status: 403, text: JSON.stringify(STRANGER) })
     },
   }
@@ -19,11 +21,6 @@ const STRANGER = {
   code: 'invalid_request',
   message: 'This address is served over loopback only.',
   status: 403,
-}
-
-/** True for a loopback `Host`, with or without a port. */
-export function isLoopbackHost(host = ''): boolean {
-  return LOOPBACK_HOST.test(host)
 }
 
 const LOOPBACK_HOST = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i

@@ -67,13 +67,9 @@ function watch(
     const { url, method, headers, signal } = outgoing
     // The connections of `fetch` are unknown.
     const connection = connect()
-    const observed = observer.begin({
-      method,
-      ...splitTarget(url.pathname + url.search),
-      headers,
-      connection,
-      stack: isOnGitHub() ? captureStack() : undefined,
-    })
+    const target = splitTarget(url.pathname + url.search)
+    const stack = isOnGitHub() ? captureStack() : undefined
+    const observed = observer.begin({ method, ...target, headers, connection, stack })
     if (!observed) return fetch(input, init)
     try {
       const response = await fetch(...(await outgoing.observe(observed.sent)))

@@ -66,7 +66,7 @@ export function createRecorder(options: RecorderOptions, state?: JournalState) {
   const begin = { last: received - exchanges.length, dropped }
   const log = createLog<Item>({ capacity, characters, begin })
   for (const exchange of exchanges) {
-    const plain = FROZEN.has(exchange) ? exchange : frozen(copyOf(exchange))
+    const plain = Object.isFrozen(exchange) ? exchange : frozen(copyOf(exchange))
     const { url, requestHeaders, requestBody, headers, body } = plain
     const size = OVERHEAD + sizeOf(url, requestHeaders, requestBody, headers, body)
     log.add({ plain }, size)
@@ -180,13 +180,10 @@ function lagOf(clock: Clock, realTime: Clock): (request: ReadRequest) => number 
   }
 }
 
-/** Exchanges of recorders, which snapshots and doubles can share. */
-const FROZEN = new WeakSet<Exchange>()
-
+/** Snapshots and doubles can share a frozen exchange. */
 function frozen(exchange: Exchange): Exchange {
   const { requestHeaders, headers, unknown } = exchange
   for (const part of [requestHeaders, headers, unknown, exchange]) Object.freeze(part)
-  FROZEN.add(exchange)
   return exchange
 }
 

@@ -33,7 +33,7 @@ export interface Forwarding {
   readonly service: URL
   readonly timeoutMs: number
   readonly observed: Observed | undefined
-  readonly onFailure: (failure: UpstreamFailure) => void
+  readonly failures: UpstreamFailure[]
 }
 
 /** The API accepts no larger body. */
@@ -41,7 +41,7 @@ const MOST_BYTES = 1_048_576
 
 /** Sends one request to the service and its response to the client. Resolves at the end of both. */
 export async function forward(forwarding: Forwarding): Promise<void> {
-  const { request, response, timeoutMs, observed, onFailure } = forwarding
+  const { request, response, timeoutMs, observed, failures } = forwarding
   const { socket: client } = response.req
   if (!client.writable) return observed?.lost('hang')
   let outgoing: ClientRequest | undefined
@@ -97,7 +97,7 @@ export async function forward(forwarding: Forwarding): Promise<void> {
       if (!incoming) observed?.lost('hang')
       return void endEarly(response)
     }
-    onFailure(failure)
+    failures.push(failure)
     observed?.lost(incoming ? 'truncate' : 'reset')
     if (response.headersSent) return void endEarly(response)
     const message = `The service gave no response: ${failure.reason}.`

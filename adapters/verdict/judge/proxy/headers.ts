@@ -6,35 +6,21 @@ export type RawHeaders = readonly string[]
  * is kept for requests, whose body Node frames accordingly.
  */
 export function withoutHopByHop(raw: RawHeaders, kept?: string): string[] {
-  const hops = new Set(HOP_BY_HOP.filter(name => name !== kept))
-  for (const [name, value] of pairsOf(raw)) {
-    if (name.toLowerCase() !== 'connection') continue
-    for (const option of value.toLowerCase().split(/[\s,]+/)) {
-      if (!OF_MESSAGE.includes(option)) hops.add(option)
-    }
-  }
+  const options = pairsOf(raw)
+    .filter(([name]) => /^connection$/i.test(name))
+    .flatMap(([, value]) => value.toLowerCase().split(/[\s,]+/))
+  const isHop = (name: string) =>
+    HOP_BY_HOP.test(name) || (options.includes(name) && !OF_MESSAGE.test(name))
   return pairsOf(raw)
-    .filter(([name]) => !hops.has(name.toLowerCase()))
+    .filter(([name]) => name.toLowerCase() === kept || !isHop(name.toLowerCase()))
     .flat()
 }
 
-const HOP_BY_HOP: readonly string[] = [
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authorization',
-  'te',
-  'transfer-encoding',
-  'upgrade',
-]
+const HOP_BY_HOP =
+  /^(connection|keep-alive|proxy-connection|proxy-authorization|te|transfer-encoding|upgrade)$/
 
 /** Fields that no option of a connection removes. */
-const OF_MESSAGE: readonly string[] = [
-  'content-length',
-  'transfer-encoding',
-  'host',
-  'authorization',
-]
+const OF_MESSAGE = /^(content-length|transfer-encoding|host|authorization)$/
 
 export function withHost(raw: RawHeaders, host: string): string[] {
   return raw.map((text, at) => (at % 2 === 1 && /^host$/i.test(raw[at - 1] ?? '') ? host : text))

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../../../src/api-error.js'
 import { DAY } from '../../../../src/limits/windows-and-bans.js'
 import type { ApiRequest, ApiResponse } from '../../../../src/protocol/api-request.js'
 import { listen } from '../../../http/listen.js'
-import { isLoopbackHost } from '../../../http/loopback.js'
+import { overLoopback } from '../../../http/loopback.js'
 import { createConnections } from '../../log/callers.js'
 import type { Observer } from '../observer.js'
 import { errorAnswer, type UpstreamFailure } from './failure.js'
@@ -45,8 +45,7 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
       function deliver(given: unknown): void {
         const response = given as ServerResponse
         const link = request.connection as Link
-        const onFailure = (failure: UpstreamFailure) => failures.push(failure)
-        const forwarding = { request, response, link, service, timeoutMs, observed, onFailure }
+        const forwarding = { request, response, link, service, timeoutMs, observed, failures }
         link.pending++
         link.turn = link.turn
           .then(() => forward(forwarding))
@@ -60,7 +59,7 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
   }
   // The service decides how long an idle connection is kept, and a body may take its time.
   const timeouts = { headersTimeout: 60_000, requestTimeout: DAY, keepAliveTimeout: DAY }
-  const server = await listen(handler, { port: 0, ...timeouts })
+  const server = await listen(overLoopback(handler), { port: 0, ...timeouts })
 
   return {
     url: server.url,
@@ -74,12 +73,8 @@ export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) 
 }
 
 /** RFC 9112 §3.2: a target other than a path would be for a proxy to other origins. */
-function refusalOf({ method, path, headers, refusal }: ApiRequest): ApiResponse | undefined {
+function refusalOf({ method, path, refusal }: ApiRequest): ApiResponse | undefined {
   if (refusal) return errorAnswer(method, refusal)
-  if (!path.startsWith('/')) {
-    return errorAnswer(method, invalidRequest('This proxy reaches one service only: send a path.'))
-  }
-  if (isLoopbackHost(headers['host'])) return undefined
-  const message = 'This proxy answers over loopback only.'
-  return errorAnswer(method, { status: 403, code: 'invalid_request', message })
+  if (path.startsWith('/')) return undefined
+  return errorAnswer(method, invalidRequest('This proxy reaches one service only: send a path.'))
 }
