@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Decision } from '../../src/limits/windows-and-bans.js'
-import { T0, VECTORS, type Vector } from './rate-limit-vectors.js'
+import type { RateLimitStore } from '../../src/ports.js'
+import { limitsOf, T0, VECTORS, type Vector } from './rate-limit-vectors.js'
 
 /** The outcome of a request: a `Decision`, or the headers of a response. */
 export type Reported = Pick<Decision, 'code' | 'limit' | 'remaining' | 'reset' | 'retryAfter'>
@@ -26,6 +27,20 @@ export interface Consumer {
   /** Dumps the counts and restores them into an empty limiter. */
   restart(): void | Promise<void>
   close?(): Promise<void>
+}
+
+/** A rate limit store that is empty. */
+export function consumerOf(limits: RateLimitStore): Consumer {
+  return {
+    consume: async (partition, policy, now) =>
+      reported(await limits.consume(partition, limitsOf(policy), now)),
+    async restart() {
+      const dumped = JSON.parse(JSON.stringify(await limits.dump()))
+      await limits.reset()
+      assert.deepEqual(await limits.dump(), [])
+      await limits.restore(dumped)
+    },
+  }
 }
 
 /** Runs every vector. `open` returns a consumer with no counts. */

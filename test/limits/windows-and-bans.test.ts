@@ -5,11 +5,17 @@ import { type ApiKey, createStore, PLANS } from '../../src/index.js'
 import { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
 import { decide, type Usage } from '../../src/limits/windows-and-bans.js'
 import { DOORS, type Reply } from '../support/doors.js'
-import { type Consumer, type Reported, rateLimitSuite, reported } from './rate-limit-suite.js'
+import {
+  type Consumer,
+  consumerOf,
+  type Reported,
+  rateLimitSuite,
+  reported,
+} from './rate-limit-suite.js'
 import { limitsOf } from './rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
-rateLimitSuite('table', tableConsumer)
+rateLimitSuite('table', () => consumerOf(memoryRateLimitStore()))
 for (const name of Object.keys(DOORS)) rateLimitSuite(name, () => doorConsumer(name))
 
 test('decide - names the window that its numbers describe', () => {
@@ -37,19 +43,6 @@ function pureConsumer(): Consumer {
       for (const [partition, usage] of usages) {
         usages.set(partition, JSON.parse(JSON.stringify(usage)) as Usage)
       }
-    },
-  }
-}
-
-function tableConsumer(): Consumer {
-  let table = memoryRateLimitStore()
-  return {
-    consume: async (partition, policy, now) =>
-      reported(await table.consume(partition, limitsOf(policy), now)),
-    async restart() {
-      const snapshot = JSON.stringify(await table.dump())
-      table = memoryRateLimitStore()
-      await table.restore(JSON.parse(snapshot))
     },
   }
 }

@@ -21,8 +21,8 @@ import {
   startRedisCluster,
   withoutRedis,
 } from '../engines/engines.js'
-import { rateLimitSuite } from '../limits/rate-limit-suite.js'
-import { limitsOf, T0 } from '../limits/rate-limit-vectors.js'
+import { consumerOf, rateLimitSuite } from '../limits/rate-limit-suite.js'
+import { T0 } from '../limits/rate-limit-vectors.js'
 import { ROOT_URL } from '../support/paths.js'
 import { testUnless } from '../support/test-unless.js'
 import { resolves, until } from '../support/waiting.js'
@@ -43,7 +43,7 @@ after(async () => {
 })
 let prefixes = 0
 
-if (!skip) rateLimitSuite('redis', consumer)
+if (!skip) rateLimitSuite('redis', async () => consumerOf(await open({ time: 'store' })))
 
 test('redis - the script decides like `decide`, step by step', async () => {
   const limits = await open({ time: 'store' })
@@ -316,23 +316,6 @@ test('redis - a server that comes later is counted on, and closing ends the atte
   await limits.close()
   await assert.rejects(async () => limits.inspect('key'), /: closed$/)
 })
-
-async function consumer() {
-  const limits = await open({ time: 'store' })
-  return {
-    async consume(partition: string, policy: string, now: number) {
-      const decision = await limits.consume(partition, limitsOf(policy), now)
-      const { code, limit, remaining, reset, retryAfter } = decision
-      return { code, limit, remaining, reset, retryAfter } as typeof decision
-    },
-    async restart() {
-      const dumped = JSON.parse(JSON.stringify(await limits.dump()))
-      await limits.reset()
-      assert.deepEqual(await limits.dump(), [])
-      await limits.restore(dumped)
-    },
-  }
-}
 
 async function open(options: RedisOptions = {}): Promise<RedisRateLimitStore> {
   const limits = redisRateLimitStore({

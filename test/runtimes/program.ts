@@ -2,8 +2,7 @@ import { createClient } from '../../adapters/client/index.js'
 import { storageSuite } from '../../adapters/stores/kit/suite.js'
 import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { rateLimitSuite, reported } from '../limits/rate-limit-suite.js'
-import { limitsOf } from '../limits/rate-limit-vectors.js'
+import { consumerOf, rateLimitSuite } from '../limits/rate-limit-suite.js'
 import { protocolSuite } from '../protocol/checks/suite.js'
 import { DOORS } from '../support/doors.js'
 import { type Result, runAll, test } from './node-test.js'
@@ -28,19 +27,7 @@ for (const name of ['handle', 'fetch']) {
   protocolSuite(name, open)
   verifiedSuite(name, open)
 }
-rateLimitSuite('memory', () => {
-  let limits = memoryRateLimitStore()
-  return {
-    async consume(partition, policy, now) {
-      return reported(await limits.consume(partition, limitsOf(policy), now))
-    },
-    async restart() {
-      const counts = await limits.dump()
-      limits = memoryRateLimitStore()
-      await limits.restore(counts)
-    },
-  }
-})
+rateLimitSuite('memory', () => consumerOf(memoryRateLimitStore()))
 
 // Tests wait for turns of the loop. A timer of a page would take 4 ms for each, and workerd has no channels.
 const later = (task: () => void) => {

@@ -14,8 +14,8 @@ import {
 } from '../../../adapters/stores/indexeddb/platform.js'
 import { storageSuite } from '../../../adapters/stores/kit/suite.js'
 import { createStore } from '../../../src/store.js'
-import { rateLimitSuite, reported } from '../../limits/rate-limit-suite.js'
-import { limitsOf, T0 } from '../../limits/rate-limit-vectors.js'
+import { consumerOf, rateLimitSuite } from '../../limits/rate-limit-suite.js'
+import { T0 } from '../../limits/rate-limit-vectors.js'
 
 export { runAll as run } from '../../runtimes/node-test.js'
 export { createStore, indexedDbRateLimitStore, indexedDbStorage }
@@ -43,22 +43,9 @@ storageSuite((name, run) => test(`indexeddb ${name}`, run), {
   idempotency: true,
 })
 
-rateLimitSuite('indexeddb', async () => {
-  const name = newName()
-  let limits = indexedDbRateLimitStore(name, PATIENT)
-  return {
-    async consume(partition, policy, now) {
-      return reported(await limits.consume(partition, limitsOf(policy), now))
-    },
-    async restart() {
-      const counts = await limits.dump()
-      await limits.restore([])
-      await limits.restore(counts)
-      await limits.close()
-      limits = indexedDbRateLimitStore(name, PATIENT)
-    },
-    close: () => limits.close(),
-  }
+rateLimitSuite('indexeddb', () => {
+  const limits = indexedDbRateLimitStore(newName(), PATIENT)
+  return { ...consumerOf(limits), close: limits.close }
 })
 
 test('indexeddb - connections assign each id once, without gaps', async () => {
@@ -224,11 +211,6 @@ test('indexeddb - a newer version of the package may upgrade the database while 
   const newer = await resultOf(indexedDB.open(name, 2))
   await assert.rejects(storage.insert(REX), failure(name, /has a newer version; reload the page/))
   newer.close()
-})
-
-test('indexeddb - names the option that is wrong', () => {
-  assert.throws(() => indexedDbStorage(''), /Expected `name` to be a non-empty string/)
-  assert.throws(() => indexedDbRateLimitStore('a', { timeout: 0 }), /Expected `timeout`/)
 })
 
 function newName(): string {

@@ -6,8 +6,8 @@ import {
   sqliteRateLimitStore,
 } from '../../../adapters/stores/sqlite/index.js'
 import type { Limits } from '../../../src/limits/plans.js'
-import { rateLimitSuite } from '../../limits/rate-limit-suite.js'
-import { limitsOf, T0 } from '../../limits/rate-limit-vectors.js'
+import { consumerOf, rateLimitSuite } from '../../limits/rate-limit-suite.js'
+import { T0 } from '../../limits/rate-limit-vectors.js'
 import { testUnless } from '../../support/test-unless.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite as skip } from './availability.js'
@@ -24,20 +24,7 @@ if (skip) test('sqlite limits - the vectors', () => {})
 else {
   rateLimitSuite('sqlite', async () => {
     const limits = sqliteRateLimitStore(newPath())
-    return {
-      async consume(partition, policy, now) {
-        const decision = await limits.consume(partition, limitsOf(policy), now)
-        const { code, limit, remaining, reset, retryAfter } = decision
-        return { code, limit, remaining, reset, retryAfter } as typeof decision
-      },
-      async restart() {
-        const dumped = await limits.dump()
-        await limits.reset()
-        assert.deepEqual(await limits.dump(), [])
-        await limits.restore(dumped)
-      },
-      close: limits.close,
-    }
+    return { ...consumerOf(limits), close: limits.close }
   })
 }
 
