@@ -2,16 +2,22 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ListenOptions, listen } from '../adapters/http/index.js'
-import { openSocket, type RawSocket, statusesIn } from './http/raw-socket.js'
+import {
+  answerTo,
+  GET,
+  openSocket,
+  POST,
+  type RawSocket,
+  statusesIn,
+  withHeaders,
+} from './http/raw-socket.js'
 import { openStore } from './support/demo-store.js'
 import { assertGrowth } from './support/memory.js'
 
 const MEGABYTE = 1_000_000
 /** Beside a load of 35, the default of 30 s is not enough for megabytes in small pieces. */
 const PATIENT = { requestTimeout: 600_000 }
-const AUTHORIZED = 'Host: a\r\nAuthorization: Bearer demo\r\n'
-const GET = `GET /v1/pets HTTP/1.1\r\n${AUTHORIZED}\r\n`
-const post = (headers: string) => `POST /v1/pets HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n\r\n`
+const post = (headers: string) => withHeaders(POST, headers)
 
 test('hostile - headers that arrive byte by byte are timed out', async () => {
   await using server = await serve({ headersTimeout: 40, requestTimeout: 40 })
@@ -57,10 +63,8 @@ test('hostile - a hundred thousand levels of nesting are answered', async () => 
     [`${'['.repeat(100_000)}1e400${']'.repeat(100_000)}`, 400],
     [`{"name":"","categoryId":1,"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
   ] as const) {
-    const client = await openSocket(server.port)
-    client.write(post(`Content-Length: ${body.length}`) + body)
-    assert.deepEqual(statusesIn(await client.until('}')), [status])
-    client.socket.destroy()
+    const text = await answerTo(server.port, post(`Content-Length: ${body.length}`) + body, '}')
+    assert.deepEqual(statusesIn(text), [status])
   }
 })
 
@@ -87,9 +91,7 @@ test('hostile - a client that disconnects at any byte leaves nothing behind', as
     client.write(request.slice(0, length))
     client.socket.resetAndDestroy()
   }
-  const client = await openSocket(server.port)
-  client.write(GET)
-  await client.until('[]')
+  await answerTo(server.port, GET, '[]')
   await server.close()
   assert.deepEqual(await store.listPets(), [])
 })
@@ -106,9 +108,8 @@ test('hostile - a smuggled request is not served', async () => {
     'Transfer-Encoding: chunked, identity',
     'Content-Length: 4\r\nTransfer-Encoding : chunked',
   ]) {
-    const client = await openSocket(server.port)
-    client.write(`${post(headers)}0\r\n\r\n${smuggled}`)
-    assert.deepEqual(statusesIn(await client.ended()), [400], headers)
+    const text = await answerTo(server.port, `${post(headers)}0\r\n\r\n${smuggled}`)
+    assert.deepEqual(statusesIn(text), [400], headers)
   }
   assert.deepEqual(await store.listPets(), [])
 })

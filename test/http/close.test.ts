@@ -6,13 +6,11 @@ import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { type ApiHandler, createStore } from '../../src/index.js'
 import { openStore } from '../support/demo-store.js'
+import { gate } from '../support/waiting.js'
 import { heldHandler } from './held-handler.js'
-import { openSocket, statusesIn } from './raw-socket.js'
+import { GET, openSocket, POST, statusesIn, withHeaders } from './raw-socket.js'
 
-const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
 const GET_ALL = GET.replace('/pets', '/pets?limit=100')
-const POST = (headers: string, body = '') =>
-  `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
 const REX = '{"name":"Rex","categoryId":1}'
 
 test('close - finishes an upload in flight, drops idle sockets, and can be called again', async () => {
@@ -22,7 +20,7 @@ test('close - finishes an upload in flight, drops idle sockets, and can be calle
   await idle.until('[]')
   const silent = await openSocket(server.port)
   const upload = await openSocket(server.port)
-  upload.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  upload.write(withHeaders(POST, `Content-Length: ${REX.length}\r\nExpect: 100-continue`))
   await upload.until('100 Continue')
 
   const closed = server.close()
@@ -42,26 +40,24 @@ test('close - finishes an upload in flight, drops idle sockets, and can be calle
 
 test('close - requests that arrive in one chunk while closing are all answered', async () => {
   const store = openStore()
-  const [held, release] = signal()
-  const [arrived, arrive] = signal()
+  const [held, arrived, created] = [gate(), gate(), gate()]
   const handler: ApiHandler = {
     ...store,
     handle(request) {
       if (request.path !== '/v1/pets/9') return store.handle(request)
-      arrive()
-      return held.then(() => store.handle(request))
+      arrived.open()
+      return held.passed.then(() => store.handle(request))
     },
   }
   const server = await listen(handler, { port: 0 })
   const client = await openSocket(server.port)
   client.write(GET.replace('/pets', '/pets/9'))
-  await arrived
+  await arrived.passed
   const closed = server.close()
-  const [created, create] = signal()
-  store.events.on('pet.created', () => create())
-  client.write(GET + POST(`Content-Length: ${REX.length}`, REX))
-  await created
-  release()
+  store.events.on('pet.created', created.open)
+  client.write(GET + withHeaders(POST, `Content-Length: ${REX.length}`) + REX)
+  await created.passed
+  held.open()
   assert.deepEqual(statusesIn(await client.ended()), [404, 200, 201])
   await closed
 })
@@ -213,12 +209,3 @@ test('keepAliveTimeout - closes an idle connection, but not one with a request i
   await busy.until('[]')
   busy.socket.destroy()
 })
-
-/** A promise, and the function that resolves it. */
-function signal(): [promise: Promise<void>, give: () => void] {
-  let give = () => {}
-  const promise = new Promise<void>(resolve => {
-    give = resolve
-  })
-  return [promise, give]
-}

@@ -5,37 +5,39 @@ import { withDocs } from '../../adapters/pages/openapi/docs.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type StoreOptions } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
-import { lastError, openSocket, statusesIn } from './raw-socket.js'
+import {
+  answerTo,
+  GET,
+  lastError,
+  openSocket,
+  POST,
+  statusesIn,
+  withHeaders,
+} from './raw-socket.js'
 
-const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
-const POST = `${GET.replace('GET', 'POST').slice(0, -2)}Content-Length: 9\r\n\r\n`
-const with_ = (request: string, headers: string) =>
-  request.replace('\r\n\r\n', `\r\n${headers}\r\n\r\n`)
+const UPLOAD = withHeaders(POST, 'Content-Length: 9')
 
 const REFUSED: Readonly<Record<string, readonly [request: string, status: number]>> = {
-  'an unknown key': [POST.replace('demo', 'wrong'), 401],
-  'an exhausted budget': [POST.replace('demo', 'empty'), 429],
-  'an unknown path': [POST.replace('/pets', '/nope'), 404],
-  'another method': [POST.replace('POST', 'PUT'), 405],
-  'a body that is too large': [POST.replace('Length: 9', 'Length: 9999999'), 413],
-  'another content type': [with_(POST, 'Content-Type: text/plain'), 415],
+  'an unknown key': [UPLOAD.replace('demo', 'wrong'), 401],
+  'an exhausted budget': [UPLOAD.replace('demo', 'empty'), 429],
+  'an unknown path': [UPLOAD.replace('/pets', '/nope'), 404],
+  'another method': [UPLOAD.replace('POST', 'PUT'), 405],
+  'a body that is too large': [UPLOAD.replace('Length: 9', 'Length: 9999999'), 413],
+  'another content type': [withHeaders(UPLOAD, 'Content-Type: text/plain'), 415],
 }
 
 for (const [what, [request, status]] of Object.entries(REFUSED)) {
   test(`http.early - ${what} is answered without the body`, async () => {
     await using server = await listen(await exhausted(), { port: 0 })
-    const client = await openSocket(server.port)
-    client.write(request)
-    assert.deepEqual(statusesIn(await client.until('}')), [status])
-    client.socket.destroy()
+    assert.deepEqual(statusesIn(await answerTo(server.port, request, '}')), [status])
   })
 }
 
 test('http.early - the response reaches a client that keeps sending', async () => {
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
-  const request = POST.replace('demo', 'wrong').replace('Length: 9', 'Length: 8000000')
-  client.write(with_(request, 'Connection: close'))
+  const request = UPLOAD.replace('demo', 'wrong').replace('Length: 9', 'Length: 8000000')
+  client.write(withHeaders(request, 'Connection: close'))
   client.write('x'.repeat(8_000_000))
   assert.deepEqual(statusesIn(await client.ended()), [401])
   assert.equal(client.socket.errored, null)
@@ -46,8 +48,10 @@ test('http.early - nothing is served after a response that closes the connection
   await using server = await listen(store, { port: 0 })
   const client = await openSocket(server.port, true)
   const body = '{"name":"Rex","categoryId":1}'
-  const create = POST.replace('Length: 9', `Length: ${body.length}`) + body
-  client.write(`${with_(POST.replace('demo', 'wrong'), 'Connection: close')}123456789${create}`)
+  const create = UPLOAD.replace('Length: 9', `Length: ${body.length}`) + body
+  client.write(
+    `${withHeaders(UPLOAD.replace('demo', 'wrong'), 'Connection: close')}123456789${create}`,
+  )
   assert.deepEqual(statusesIn(await client.ended()), [401])
   client.socket.destroy()
   assert.deepEqual(await store.listPets(), [])
@@ -66,12 +70,9 @@ const HOSTS = [
 for (const [host, status] of HOSTS) {
   test(`http.host - '${host}' is answered ${status}`, async () => {
     await using server = await listen(open(), { port: 0 })
-    const client = await openSocket(server.port)
-    client.write(GET.replace('Host: a', `Host: ${host}`))
-    const text = await client.until(/[}\]]$/)
+    const text = await answerTo(server.port, GET.replace('Host: a', `Host: ${host}`), /[}\]]$/)
     assert.deepEqual(statusesIn(text), [status])
     if (status === 400) assert.equal(lastError(text).code, 'invalid_request')
-    client.socket.destroy()
   })
 }
 
@@ -91,12 +92,9 @@ test('limits.headers - on responses under the base path or without a path, and o
     [GET.replace('/v1/pets', '/openapi.json').replace('Host: a', 'Host: a b'), 400, false],
     [GET.replace('/v1/pets', '/docs').replace('Host: a\r\n', ''), 400, false],
   ] as const) {
-    const client = await openSocket(server.port)
-    client.write(request)
-    const text = await client.until(/\r\n\r\n/)
+    const text = await answerTo(server.port, request, /\r\n\r\n/)
     assert.deepEqual(statusesIn(text), [status], request)
     assert.equal(/\r\nX-RateLimit-/.test(text), isLimited, request)
-    client.socket.destroy()
   }
 })
 

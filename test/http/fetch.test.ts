@@ -5,6 +5,7 @@ import { toFetchHandler } from '../../adapters/http/fetch.js'
 import { memoryRateLimitStore, memoryStorage } from '../../adapters/stores/memory.js'
 import { createStore, type PetStorage, type StoreOptions } from '../../src/index.js'
 import { assertGrowth } from '../support/memory.js'
+import { gate } from '../support/waiting.js'
 
 const PETS = 'https://pets.test/v1/pets'
 const KEY = { authorization: 'Bearer demo' }
@@ -76,16 +77,13 @@ test('toFetchHandler - a body that never ends is given up when its request is ab
   const headers = { ...KEY, 'content-type': 'application/json' }
   for (const isEarly of [true, false]) {
     const controller = new AbortController()
-    let isRead = () => {}
-    const reading = new Promise<void>(resolve => {
-      isRead = resolve
-    })
-    const body = new ReadableStream<Uint8Array>({ pull: () => isRead() }, { highWaterMark: 0 })
+    const reading = gate()
+    const body = new ReadableStream<Uint8Array>({ pull: reading.open }, { highWaterMark: 0 })
     // Bare, as a runtime may pass it: Node's own fails the body by itself.
     const request = { ...bare(headers), body, signal: controller.signal } as Request
     if (isEarly) controller.abort()
     const answer = handler(request)
-    if (!isEarly) await reading
+    if (!isEarly) await reading.passed
     controller.abort()
     assert.equal((await answer).status, 400)
   }

@@ -9,11 +9,16 @@ import { createTestDouble } from '../../adapters/test-double/index.js'
 import { type ApiHandler, createStore, type StoreOptions } from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
 import { heldHandler } from './held-handler.js'
-import { lastError, openSocket, statusesIn } from './raw-socket.js'
+import {
+  answerTo,
+  GET,
+  lastError,
+  openSocket,
+  POST,
+  statusesIn,
+  withHeaders,
+} from './raw-socket.js'
 
-const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
-const POST = (headers: string, body = '') =>
-  `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n${headers}\r\n\r\n${body}`
 const REX = '{"name":"Rex","categoryId":1}'
 
 test('pipelining - responses are sent in the order of the requests', async () => {
@@ -35,7 +40,7 @@ test('pipelining - a list sees what was created before it in the same piece', as
   await store.createPet({ name: 'Ada', categoryId: 1 })
   await using server = await listen(store, { port: 0 })
   const client = await openSocket(server.port)
-  client.write(POST(`Content-Length: ${REX.length}`, REX) + GET)
+  client.write(withHeaders(POST, `Content-Length: ${REX.length}`) + REX + GET)
   const text = await client.until(/\[.*\]/)
   assert.deepEqual(statusesIn(text), [201, 200])
   assert.match(text, /\[.*\{"id":2,"name":"Rex"/)
@@ -49,13 +54,8 @@ test('body.size - an upload that is too large is answered, and the connection st
     [`Content-Length: ${size}`, 'x'.repeat(size)],
     ['Transfer-Encoding: chunked', `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n0\r\n\r\n`],
   ] as const) {
-    const client = await openSocket(server.port)
-    client.write(POST(headers))
-    client.write(body)
-    client.write(GET)
-    const text = await client.until('[]')
+    const text = await answerTo(server.port, withHeaders(POST, headers) + body + GET, '[]')
     assert.deepEqual(statusesIn(text), [413, 200])
-    client.socket.destroy()
   }
 })
 
@@ -65,7 +65,7 @@ test('http.expect - 100-continue is honored by a store and a double, whatever th
     await using server = await listen(handler, { port: 0 })
     const client = await openSocket(server.port)
     const expecting = `Content-Length: ${REX.length}\r\nExpect: 100-continue`
-    client.write(POST(expecting).replace('Bearer ', 'Bearer wrong-'))
+    client.write(withHeaders(POST, expecting).replace('Bearer ', 'Bearer wrong-'))
     await client.until('100 Continue')
     client.write(REX)
     assert.deepEqual(statusesIn(await client.until('}')), [100, 401])
@@ -73,11 +73,11 @@ test('http.expect - 100-continue is honored by a store and a double, whatever th
   }
   await using server = await listen(open(), { port: 0 })
   const client = await openSocket(server.port)
-  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: 100-continue`))
+  client.write(withHeaders(POST, `Content-Length: ${REX.length}\r\nExpect: 100-continue`))
   await client.until('100 Continue')
   client.write(REX)
   await client.until('"available"}')
-  client.write(POST(`Content-Length: ${REX.length}\r\nExpect: tea`, REX))
+  client.write(withHeaders(POST, `Content-Length: ${REX.length}\r\nExpect: tea`) + REX)
   assert.deepEqual(statusesIn(await client.until('"id":2')), [100, 201, 201])
   client.socket.destroy()
 })
@@ -86,20 +86,16 @@ test('http.host - HTTP/1.1 needs one Host, HTTP/1.0 none', async () => {
   await using server = await listen(open(), { port: 0 })
   const without = GET.replace('Host: a\r\n', '')
   for (const request of [without, GET.replace('Host: a', 'Host: a\r\nHost: a')]) {
-    const client = await openSocket(server.port)
-    client.write(request)
-    const text = await client.until('}')
+    const text = await answerTo(server.port, request, '}')
     assert.deepEqual(lastError(text), {
       code: 'invalid_request',
       message: 'Send the Host header, once.',
       status: 400,
     })
     assert.match(text, /X-RateLimit-Remaining: \d+\r\n/)
-    client.socket.destroy()
   }
-  const old = await openSocket(server.port)
-  old.write(without.replace('1.1', '1.0'))
-  assert.match(await old.ended(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
+  const old = await answerTo(server.port, without.replace('1.1', '1.0'))
+  assert.match(old, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/)
 })
 
 test('http.target - the absolute form is reduced to its path, a foreign host is refused, and an asterisk is not found', async () => {
@@ -114,19 +110,17 @@ test('http.target - the absolute form is reduced to its path, a foreign host is 
     ['http:///v1/pets', 400],
     ['*', 404],
   ] as const) {
-    const client = await openSocket(server.port)
-    client.write(GET.replace('/v1/pets', target).replace('GET', target === '*' ? 'OPTIONS' : 'GET'))
-    assert.deepEqual(statusesIn(await client.until(/\r\n\r\n[[{]/)), [status], target)
-    client.socket.destroy()
+    const request = GET.replace('/v1/pets', target)
+    const sent = target === '*' ? request.replace('GET', 'OPTIONS') : request
+    const text = await answerTo(server.port, sent, /\r\n\r\n[[{]/)
+    assert.deepEqual(statusesIn(text), [status], target)
   }
 })
 
 test('auth.scheme - two Authorization headers are rejected', async () => {
   await using server = await listen(open(), { port: 0 })
-  const client = await openSocket(server.port)
-  client.write(GET.replace('\r\n\r\n', '\r\nAuthorization: Bearer demo\r\n\r\n'))
-  assert.deepEqual(statusesIn(await client.until('unauthorized')), [401])
-  client.socket.destroy()
+  const request = withHeaders(GET, 'Authorization: Bearer demo')
+  assert.deepEqual(statusesIn(await answerTo(server.port, request, 'unauthorized')), [401])
 })
 
 test('http.half - a client that half-closes still gets its responses', async () => {
@@ -248,8 +242,6 @@ test('http - a handler that breaks its contract costs a connection, not the proc
   ]
   for (const handle of broken) {
     await using server = await listen({ ...store, handle }, { port: 0 })
-    const client = await openSocket(server.port)
-    client.write('GET /v1/pets HTTP/1.1\r\nHost: a\r\n\r\n')
-    assert.deepEqual(statusesIn(await client.ended()), [])
+    assert.deepEqual(statusesIn(await answerTo(server.port, GET)), [])
   }
 })

@@ -11,7 +11,7 @@ import {
   toNodeHandler,
 } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
-import { createStore, OptionError } from '../../src/index.js'
+import { createStore } from '../../src/index.js'
 import { openStore } from '../support/demo-store.js'
 import { openSocket } from './raw-socket.js'
 
@@ -45,27 +45,19 @@ test('listen - with port 0, `url` has the real port and the base path', async ()
   await response.text()
 })
 
-test('listen - an invalid option is named with its value', async () => {
-  for (const [options, message] of [
-    [{ port: -1 }, 'Expected `port` to be an integer from 0 to 65535, got -1'],
-    [{ port: '80' }, "Expected `port` to be an integer from 0 to 65535, got '80'"],
-    [{ host: '' }, "Expected `host` to be a host name or an address, got ''"],
-    [{ proxyHops: true }, 'Expected `proxyHops` to be an integer of at least 0, got true'],
-    [
-      { requestTimeout: 0 },
-      "Expected `requestTimeout` to be a duration in whole ms from 1 to 2147483647, or a text like '500ms' or '61s', got 0",
-    ],
-    [
-      { keepAliveTimeout: 2 ** 31 },
-      "Expected `keepAliveTimeout` to be a duration in whole ms from 1 to 2147483647, or a text like '500ms' or '61s', got 2147483648",
-    ],
+test('listen - an invalid option is named', async () => {
+  for (const [option, value] of [
+    ['port', -1],
+    ['port', '80'],
+    ['host', ''],
+    ['proxyHops', true],
+    ['requestTimeout', 0],
+    ['keepAliveTimeout', 2 ** 31],
+    ['prot', 1],
   ] as const) {
-    await assert.rejects(listen(openStore(), options as ListenOptions), {
-      name: 'OptionError',
-      message,
-    })
+    const listening = listen(openStore(), { [option]: value } as ListenOptions)
+    await assert.rejects(listening, { name: 'OptionError', option })
   }
-  await assert.rejects(listen(openStore(), { prot: 1 } as ListenOptions), OptionError)
 })
 
 test('listen - a handler without `handle` is refused before a port is open', async () => {

@@ -42,6 +42,27 @@ export async function openSocket(port: number, allowHalfOpen = false): Promise<R
   }
 }
 
+/** The answer to these bytes up to a part of it; without one, all until the server ends the connection. */
+export async function answerTo(
+  port: number,
+  bytes: string | Uint8Array,
+  part?: string | RegExp,
+): Promise<string> {
+  const client = await openSocket(port)
+  client.write(bytes)
+  const text = await (part === undefined ? client.ended() : client.until(part))
+  client.socket.destroy()
+  return text
+}
+
+export const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
+export const POST = GET.replace('GET', 'POST')
+
+/** The request with further header lines. */
+export function withHeaders(request: string, lines: string): string {
+  return request.replace('\r\n\r\n', `\r\n${lines}\r\n\r\n`)
+}
+
 /** The status of every answer in the text, in order. */
 export function statusesIn(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))

@@ -3,12 +3,16 @@ import { test } from 'node:test'
 import { type ListenOptions, listen } from '../../adapters/http/index.js'
 import type { ApiHandler } from '../../src/index.js'
 import { openStore } from '../support/demo-store.js'
-import { lastError, openSocket, statusesIn } from './raw-socket.js'
-
-const GET = 'GET /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer demo\r\n\r\n'
-const POST = GET.replace('GET', 'POST')
-const with_ = (request: string, headers: string) =>
-  request.replace('\r\n\r\n', `\r\n${headers}\r\n\r\n`)
+import { gate } from '../support/waiting.js'
+import {
+  answerTo,
+  GET,
+  lastError,
+  openSocket,
+  POST,
+  statusesIn,
+  withHeaders,
+} from './raw-socket.js'
 
 const NOT_HTTP: Readonly<Record<string, string>> = {
   'a line that is no request line': 'hello\r\n\r\n',
@@ -17,28 +21,22 @@ const NOT_HTTP: Readonly<Record<string, string>> = {
   'a space in the target': GET.replace('/pets', '/my pets'),
   'a TLS handshake': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
   CONNECT: GET.replace('GET /v1/pets', 'CONNECT other.example:443'),
-  'a space before the colon': with_(GET, 'X-A : 1'),
-  'a header without a colon': with_(GET, 'nonsense'),
-  'a folded header': with_(GET, 'X-A: 1\r\n  2'),
-  'a bare carriage return': with_(GET, 'X-A: 1\rX-B: 2'),
-  'NUL in a header': with_(GET, 'X-A: 1\x002'),
-  'two Content-Lengths': with_(POST, 'Content-Length: 2\r\nContent-Length: 2'),
-  'a Content-Length that is no number': with_(POST, 'Content-Length: 1e3'),
-  'a negative Content-Length': with_(POST, 'Content-Length: -1'),
-  'a Content-Length beyond counting': with_(POST, `Content-Length: ${'9'.repeat(40)}`),
-  'Content-Length and Transfer-Encoding': with_(
-    POST,
-    'Content-Length: 5\r\nTransfer-Encoding: chunked',
-  ),
-  'a transfer coding that does not end': with_(POST, 'Transfer-Encoding: chunked, gzip'),
+  'a space before the colon': withHeaders(GET, 'X-A : 1'),
+  'a header without a colon': withHeaders(GET, 'nonsense'),
+  'a folded header': withHeaders(GET, 'X-A: 1\r\n  2'),
+  'a bare carriage return': withHeaders(GET, 'X-A: 1\rX-B: 2'),
+  'NUL in a header': withHeaders(GET, 'X-A: 1\x002'),
+  'two equal Content-Lengths': withHeaders(POST, 'Content-Length: 2\r\nContent-Length: 2'),
+  'a Content-Length that is no number': withHeaders(POST, 'Content-Length: 1e3'),
+  'a negative Content-Length': withHeaders(POST, 'Content-Length: -1'),
+  'a Content-Length beyond counting': withHeaders(POST, `Content-Length: ${'9'.repeat(40)}`),
+  'a transfer coding that does not end': withHeaders(POST, 'Transfer-Encoding: chunked, gzip'),
 }
 
 for (const [what, bytes] of Object.entries(NOT_HTTP)) {
   test(`http.refusal - ${what} is answered 400, counted, and ends the connection`, async () => {
     await using server = await listen(openStore(), { port: 0 })
-    const client = await openSocket(server.port)
-    client.socket.write(bytes, 'latin1')
-    const text = await client.ended()
+    const text = await answerTo(server.port, Buffer.from(bytes, 'latin1'))
     assert.deepEqual(lastError(text), {
       code: 'invalid_request',
       message: 'The request is not valid HTTP/1.1.',
@@ -52,18 +50,15 @@ for (const [what, bytes] of Object.entries(NOT_HTTP)) {
 
 test('http.refusal - HTTP/1.0 with Transfer-Encoding gets 400, and nothing after it is read', async () => {
   await using server = await listen(openStore(), { port: 0 })
-  const client = await openSocket(server.port)
   const framed = 'Connection: keep-alive\r\nTransfer-Encoding: chunked'
-  client.write(`${with_(POST.replace('1.1', '1.0'), framed)}0\r\n\r\n${GET}`)
-  assert.deepEqual(statusesIn(await client.ended()), [400])
+  const request = withHeaders(POST.replace('1.1', '1.0'), framed)
+  assert.deepEqual(statusesIn(await answerTo(server.port, `${request}0\r\n\r\n${GET}`)), [400])
 })
 
 test('http.refusal - a version that is not 1.x gets 505, and ends the connection', async () => {
   await using server = await listen(openStore(), { port: 0 })
   for (const version of ['0.9', '2.0', '3.0', '12.1']) {
-    const client = await openSocket(server.port)
-    client.write(GET.replace('HTTP/1.1', `HTTP/${version}`))
-    const text = await client.ended()
+    const text = await answerTo(server.port, GET.replace('HTTP/1.1', `HTTP/${version}`))
     assert.deepEqual(statusesIn(text), [505], version)
     assert.equal(lastError(text).message, 'Send the request as HTTP/1.1.')
   }
@@ -90,10 +85,13 @@ test('http.refusal - oversized headers get 431, however many follow', async () =
 test('http.refusal - a request that does not arrive in time gets 408', async () => {
   const options: ListenOptions = { port: 0, headersTimeout: 20, requestTimeout: 40 }
   await using server = await listen(openStore(), options)
-  for (const start of ['', 'GET /v1/pets HT', GET.slice(0, -2), with_(POST, 'Content-Length: 9')]) {
-    const client = await openSocket(server.port)
-    client.write(start)
-    const text = await client.ended()
+  for (const start of [
+    '',
+    'GET /v1/pets HT',
+    GET.slice(0, -2),
+    withHeaders(POST, 'Content-Length: 9'),
+  ]) {
+    const text = await answerTo(server.port, start)
     const message = 'The request did not arrive in time.'
     assert.deepEqual(lastError(text), { code: 'invalid_request', message, status: 408 })
     assert.deepEqual(statusesIn(text), [408], start)
@@ -102,15 +100,12 @@ test('http.refusal - a request that does not arrive in time gets 408', async () 
 
 test('http.refusal - valid requests before it are answered first, whichever finishes first', async () => {
   for (const [before, slow] of ['/a', '/b', '/c'].entries()) {
-    let release: () => void = () => {}
     const store = openStore()
-    const refused = new Promise<void>(resolve => {
-      release = resolve
-    })
+    const held = gate()
     const handler: ApiHandler = {
       ...store,
       async handle(request) {
-        if (request.path.endsWith(slow)) await refused
+        if (request.path.endsWith(slow)) await held.passed
         return store.handle(request)
       },
     }
@@ -122,16 +117,15 @@ test('http.refusal - valid requests before it are answered first, whichever fini
     await client.until(new RegExp(`^(HTTP[^}]*}){${before}}`))
     // An answer out of turn would have time to leave now.
     for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
-    release()
+    held.open()
     assert.deepEqual(statusesIn(await client.ended()), [404, 404, 404, 400])
   }
 })
 
 test('http.refusal - a broken body is answered after the requests before it, and counted against its own key', async () => {
   await using server = await listen(openStore(), { port: 0 })
-  const client = await openSocket(server.port)
-  client.write(`${GET}${GET}${with_(POST, 'Transfer-Encoding: chunked')}xyz\r\n`)
-  const text = await client.ended()
+  const broken = `${withHeaders(POST, 'Transfer-Encoding: chunked')}xyz\r\n`
+  const text = await answerTo(server.port, GET + GET + broken)
   assert.deepEqual(statusesIn(text), [200, 200, 400])
   assert.equal(lastError(text).message, 'The request is not valid HTTP/1.1.')
   assert.match(
@@ -144,7 +138,7 @@ test('http.refusal - a body cut off by the end of the connection is refused', as
   const store = openStore()
   await using server = await listen(store, { port: 0 })
   const client = await openSocket(server.port, true)
-  client.socket.end(`${with_(POST, 'Content-Length: 50')}{"name":"Rex","categoryId":1}`)
+  client.socket.end(`${withHeaders(POST, 'Content-Length: 50')}{"name":"Rex","categoryId":1}`)
   assert.deepEqual(statusesIn(await client.ended()), [400])
   assert.deepEqual(await store.listPets(), [])
 })
@@ -152,14 +146,8 @@ test('http.refusal - a body cut off by the end of the connection is refused', as
 test('http.refusal - is counted against the address, until it gets 429', async () => {
   await using server = await listen(openStore(), { port: 0 })
   let text = ''
-  for (let n = 0; n < 61; n++) {
-    const client = await openSocket(server.port)
-    client.write('hello\r\n\r\n')
-    text = await client.ended()
-  }
+  for (let n = 0; n < 61; n++) text = await answerTo(server.port, 'hello\r\n\r\n')
   assert.equal(lastError(text).code, 'rate_limit_exceeded')
-  const client = await openSocket(server.port)
-  client.write(GET)
-  assert.deepEqual(statusesIn(await client.until('[]')), [200], 'a valid key still passes')
-  client.socket.destroy()
+  const own = await answerTo(server.port, GET, '[]')
+  assert.deepEqual(statusesIn(own), [200], 'a valid key still passes')
 })
