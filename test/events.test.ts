@@ -128,18 +128,6 @@ test('events - pet.created follows the commit, in every form of createPet', asyn
   assert.deepEqual((await Promise.all(found)).length, 3)
 })
 
-test('events - a failed create emits no pet.created', async () => {
-  const storage = { ...memoryStorage(), insert: () => Promise.reject(new Error('full')) }
-  const store = open({ storage })
-  const seen = record(store)
-  await send(store, 'POST')
-  await send(store, 'GET')
-  assert.deepEqual(
-    seen.map(([name]) => name),
-    ['storage.failed'],
-  )
-})
-
 /** Causes every event but `storage.failed` and `ratelimit.degraded`. */
 async function exercise(store: Store): Promise<Reply[]> {
   const replies = [await send(store, 'POST')]

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createClient } from '../adapters/client/index.js'
 import { toFetchHandler } from '../adapters/http/fetch.js'
 import { listen } from '../adapters/http/index.js'
-import { memoryRateLimitStore, memoryStorage } from '../adapters/stores/memory.js'
+import { memoryStorage } from '../adapters/stores/memory.js'
 import {
   ApiError,
   createStore,
@@ -141,18 +141,6 @@ test('store - changing a result changes nothing in the store', async () => {
   assert.deepEqual(await store.listPets(), [
     { id: 1, name: 'Rex', categoryId: 1, status: 'available' },
   ])
-})
-
-test('store - a dump restores counters and pets', async () => {
-  const [storage, rateLimitStore] = [memoryStorage(), memoryRateLimitStore()]
-  const before = open({ storage, rateLimitStore })
-  await before.forKey('demo').createPet({ name: 'Rex', categoryId: 2n ** 60n })
-  const copies = { storage: memoryStorage(), rateLimitStore: memoryRateLimitStore() }
-  await copies.storage.restore(await storage.dump())
-  await copies.rateLimitStore.restore(await rateLimitStore.dump())
-  const demo = open(copies).forKey('demo')
-  assert.deepEqual(await demo.listPets(), await before.listPets())
-  assert.equal(demo.rateLimit?.remaining, 58)
 })
 
 test('about - a response names the operation and the key id, never the key', async () => {

@@ -41,6 +41,7 @@ test('api keys - keys are unique, and an id is free for another plan once its ke
   const keys = createApiKeys({ demo: { id: 'a', plan: 'free' } })
   assert.throws(() => keys.add('demo', { id: 'b', plan: 'free' }), OptionError)
   assert.throws(() => keys.add('other', { id: 'a', plan: 'pro' }), OptionError)
+  assert.equal(keys.find('other'), undefined)
   assert.equal(keys.remove('demo'), true)
   keys.add('other', { id: 'a', plan: 'pro' })
   assert.equal(keys.find('other')?.plan, 'pro')

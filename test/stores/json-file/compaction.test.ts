@@ -70,23 +70,6 @@ test('json file - a failed compaction is reported, and a later one completes it'
   assert.deepEqual(beside(path), [])
 })
 
-test('json file - a listener that throws does not stop compaction', async () => {
-  let calls = 0
-  const disk = faults()
-  const onError = () => {
-    calls++
-    throw new Error('from the listener')
-  }
-  const { path, storage, idle } = await opened({ onError }, disk.before)
-  await insert(storage, 'a')
-  disk.fail('rename document', 'EBUSY')
-  idle()
-  await until(() => calls === 1)
-  disk.work()
-  await storage.close()
-  assert.deepEqual(await stored(path), ['a'])
-})
-
 test('json file - without onError, a background failure is a process warning', async t => {
   const warnings: string[] = []
   const { emitWarning } = process

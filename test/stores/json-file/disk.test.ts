@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { type JsonFileOptions, jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
 import type { PetStorage } from '../../../src/ports.js'
-import { createStore } from '../../../src/store.js'
 import { gate, until } from '../../support/waiting.js'
 import { diskError, watchedDisk } from './disk-faults.js'
 import {
@@ -218,22 +217,6 @@ for (const failing of ['one call fails', 'all calls from one on fail']) {
     }
   })
 }
-
-test('json file - a create on a failing disk is 503, lists still work, and the next create succeeds', async () => {
-  const disk = faults()
-  const { storage } = await opened({}, disk.before)
-  const apiKeys = { key: { id: 'me', plan: 'pro' } } as const
-  const store = createStore({ storage, apiKeys })
-  const headers = { authorization: 'Bearer key' }
-  const request = { path: '/v1/pets', query: '', headers, body: JSON.stringify(REX) }
-  disk.fail('fdatasync', 'EIO')
-  const failed = await store.handle({ ...request, method: 'POST' })
-  assert.equal(failed.status, 503)
-  assert.equal(JSON.parse(failed.body).code, 'storage_unavailable')
-  assert.equal((await store.handle({ ...request, method: 'GET' })).body, '[]')
-  disk.work()
-  assert.equal((await store.handle({ ...request, method: 'POST' })).status, 201)
-})
 
 function opened(options: JsonFileOptions = {}, before?: Parameters<typeof openWatched>[2]) {
   return openWatched(folder(), { whenIdle: never, ...options }, before)

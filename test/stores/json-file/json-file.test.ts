@@ -31,12 +31,6 @@ storageSuite(test, {
   idempotency: true,
 })
 
-test('json file - a missing file is created', async () => {
-  const path = join(folder(), 'pets.json')
-  await (await open(path)).close()
-  assert.equal(fs.readFileSync(path, 'utf8'), sealed('{"pets":[],"nextId":1}\n'))
-})
-
 test('json file - close leaves only the document, with a pet per line', async () => {
   const path = join(folder(), 'pets.json')
   const storage = await open(path)
@@ -151,15 +145,6 @@ test('json file - a file in a missing folder is refused', async () => {
   await assert.rejects(
     jsonFileStorage(nowhere).ready(),
     refusal(nowhere, /missing does not exist; create that folder first$/),
-  )
-})
-
-test('json file - an invalid option is named', () => {
-  const path = join(folder(), 'pets.json')
-  assert.throws(() => jsonFileStorage(path, { whenIdle: 5 as never }), /Expected `whenIdle` to be/)
-  assert.throws(
-    () => jsonFileStorage(path, { idle: 5 } as never),
-    /Unknown option `idle`; expected one of disk, whenIdle, onError$/,
   )
 })
 

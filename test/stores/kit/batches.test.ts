@@ -8,6 +8,7 @@ import {
   type QueueLimits,
   type Waiting,
 } from '../../../adapters/stores/kit/batches.js'
+import { gate } from '../../support/waiting.js'
 
 const LIMITS = { items: 10, size: 1_000, sizeOf: () => 1, name: 'test' }
 const QUEUE: QueueLimits = {
@@ -133,23 +134,20 @@ test('batches - a lone caller goes first ever more often, and callers in a row s
 /** Batches that are answered from `release` on; `next` resolves when one is sent. */
 function held(limits: BatchLimits<string>) {
   const sent: string[][] = []
-  let arrive = () => {}
-  let release = () => {}
-  const released = new Promise<void>(resolve => {
-    release = resolve
-  })
+  let arrived = gate()
+  const released = gate()
   const { add, idle } = createBatches<string, string>(
     async (batch: readonly Waiting<string, string>[]) => {
       sent.push(batch.map(({ item }) => item))
-      arrive()
-      await released
+      arrived.open()
+      await released.passed
       for (const { item, resolve } of batch) resolve(item)
     },
     limits,
   )
-  const next = () =>
-    new Promise<void>(resolve => {
-      arrive = resolve
-    })
-  return { add, idle, release, batches: { sent, next } }
+  const next = () => {
+    arrived = gate()
+    return arrived.passed
+  }
+  return { add, idle, release: released.open, batches: { sent, next } }
 }

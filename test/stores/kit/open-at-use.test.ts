@@ -7,7 +7,6 @@ import { jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
 import { openAtUse } from '../../../adapters/stores/kit/open-at-use.js'
 import { postgresStorage } from '../../../adapters/stores/postgres/index.js'
 import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
-import { OptionError } from '../../../src/lib/check-options.js'
 import { gate } from '../../support/waiting.js'
 import { temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite } from '../sqlite/availability.js'
@@ -42,7 +41,7 @@ for (const [name, { make, skip }] of Object.entries(FILES)) {
 
   test(`open at use - ${name}: a path that is missing is an OptionError at once`, () => {
     for (const path of [undefined, '']) {
-      assert.throws(() => make(path as never), { name: OptionError.name, option: 'path' })
+      assert.throws(() => make(path as never), { name: 'OptionError', option: 'path' })
     }
   })
 }
@@ -58,10 +57,6 @@ test('open at use - a database and a Redis are connected to by a call only', asy
     await made.close()
     await assert.rejects(made.dump(), /closed/)
   }
-  assert.throws(() => postgresStorage({}), OptionError)
-  assert.throws(() => postgresStorage({ url: 'mysql://127.0.0.1' }), OptionError)
-  assert.throws(() => redisRateLimitStore({}), OptionError)
-  assert.throws(() => redisRateLimitStore({ url: '127.0.0.1' }), OptionError)
 })
 
 test('open at use - calls that come while it opens share one opening, in their order', async () => {

@@ -10,6 +10,7 @@ import {
 import { createStatements } from '../../../adapters/stores/postgres/statements.js'
 import { createStorage } from '../../../adapters/stores/postgres/storage.js'
 import type { IsGone } from '../../../src/ports.js'
+import { gate } from '../../support/waiting.js'
 
 const TIMEOUT = 500
 
@@ -123,19 +124,14 @@ function mockClock(t: TestContext) {
 
 /** A pool that has no free connection until it recovers, and then answers all inserts. */
 function busyPool() {
-  let recover = () => {}
-  const recovered = new Promise<void>(resolve => {
-    recover = resolve
-  })
+  const recovered = gate()
   let hanging: Promise<void> | undefined
   let next = 1
   const pool = {
     asked: 0,
     /** The names of each batch of inserts. */
     sent: [] as string[][],
-    /** Connections that came back as broken. */
-    dropped: 0,
-    recover: () => recover(),
+    recover: recovered.open,
     /** Lets the next query hang until the returned function cuts its connection. */
     hang() {
       let cut = () => {}
@@ -146,7 +142,7 @@ function busyPool() {
     },
     async connect(): Promise<PostgresClient> {
       pool.asked++
-      await recovered
+      await recovered.passed
       return client
     },
     on() {},
@@ -174,9 +170,7 @@ function busyPool() {
       }))
       return { rows }
     },
-    release(error) {
-      if (error) pool.dropped++
-    },
+    release() {},
     on() {},
     off() {},
   }

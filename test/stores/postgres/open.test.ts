@@ -20,6 +20,7 @@ import {
   withoutPostgres,
 } from '../../engines/engines.js'
 import { testUnless } from '../../support/test-unless.js'
+import { gate } from '../../support/waiting.js'
 
 const skip = withoutPostgres
 const test = testUnless(skip)
@@ -119,10 +120,7 @@ anywhere(
   async () => {
     const sent: string[] = []
     let released = 0
-    let recover = () => {}
-    const recovered = new Promise<void>(resolve => {
-      recover = resolve
-    })
+    const recovered = gate()
     const exhausted = poolOf(async ({ text }) => {
       sent.push(text)
       return { rows: [] }
@@ -131,7 +129,7 @@ anywhere(
       {
         ...exhausted,
         async connect() {
-          await recovered
+          await recovered.passed
           return { ...(await exhausted.connect()), release: () => released++ }
         },
       },
@@ -139,7 +137,7 @@ anywhere(
     )
     const inserts = [1, 2, 3].map(() => query({ text: 'INSERT' }, []))
     for (const insert of await Promise.allSettled(inserts)) assert.equal(insert.status, 'rejected')
-    recover()
+    recovered.open()
     while (released < inserts.length) await new Promise(setImmediate)
     assert.deepEqual(sent, [])
   },

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test as anywhere } from 'node:test'
 import { loadDriver } from '../../../adapters/stores/sqlite/driver.js'
 import { sqliteRateLimitStore, sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
-import { OptionError } from '../../../src/lib/check-options.js'
 import { testUnless } from '../../support/test-unless.js'
 import { openElsewhere, temporaryFolders } from '../json-file/json-files.js'
 import { withoutSqlite } from './availability.js'
@@ -204,19 +203,6 @@ test('sqlite - a full disk rejects the insert, and the next ones work once there
     gaps: 0,
     problems: [],
   })
-})
-
-anywhere('sqlite - an invalid option is refused by its name', () => {
-  const invalid = [
-    [{ timeout: 0 }, 'timeout'],
-    [{ timeoutMs: 5 }, 'timeoutMs'],
-  ] as const
-  for (const [options, option] of invalid) {
-    assert.throws(
-      () => sqliteStorage(newPath(), options as object),
-      error => error instanceof OptionError && error.option === option,
-    )
-  }
 })
 
 anywhere('sqlite - a Node without SQLite is an error that names the JSON file', async t => {
