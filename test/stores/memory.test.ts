@@ -3,6 +3,7 @@ import test from 'node:test'
 import { jsonFileStorage } from '../../adapters/stores/json-file/index.js'
 import { storageSuite } from '../../adapters/stores/kit/suite.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
+import { once } from './kit/once.js'
 
 storageSuite(test, { create: memoryStorage, idempotency: true })
 
@@ -28,15 +29,8 @@ test('memory - rejects a snapshot with an unknown status and changes nothing', a
 
 test('memory - drops expired keys while others are added', async () => {
   const storage = memoryStorage()
-  const use = (number: number) => {
-    const once = {
-      scope: 'web',
-      idempotencyKey: `k${number}`,
-      fingerprint: '',
-      expiresAt: number + 500,
-    }
-    return storage.insertOnce?.({ name: 'Rex', categoryId: 1 }, once, number)
-  }
+  const use = (number: number) =>
+    storage.insertOnce?.({ name: 'Rex', categoryId: 1 }, once(`k${number}`, number + 500), number)
   for (let number = 0; number < 10_000; number++) await use(number)
   const { idempotencyKeys = [] } = await storage.dump()
   assert.ok(idempotencyKeys.length <= 1_500, `${idempotencyKeys.length} keys are kept`)

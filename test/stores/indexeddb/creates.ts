@@ -1,4 +1,5 @@
 import { indexedDbStorage } from '../../../adapters/stores/indexeddb/index.js'
+import { once } from '../kit/once.js'
 
 export { indexedDbStorage }
 
@@ -29,9 +30,8 @@ export async function createForever(
     const name = names.pop() ?? `${owner}-${count++}`
     report(JSON.stringify({ owner, name }))
     const pet = { name, categoryId: 1 }
-    const once = { scope: 'web', idempotencyKey: name, fingerprint: '', expiresAt: 1e15 }
     const { id } = isKeyed
-      ? (await storage.insertOnce(pet, once, 0)).pet
+      ? (await storage.insertOnce(pet, once(name, 1e15), 0)).pet
       : await storage.insert(pet)
     report(JSON.stringify({ owner, name, id }))
     return createNext()

@@ -16,6 +16,7 @@ import { storageSuite } from '../../../adapters/stores/kit/suite.js'
 import { createStore } from '../../../src/store.js'
 import { consumerOf, rateLimitSuite } from '../../limits/rate-limit-suite.js'
 import { T0 } from '../../limits/rate-limit-vectors.js'
+import { once } from '../kit/once.js'
 
 export { runAll as run } from '../../runtimes/node-test.js'
 export { createStore, indexedDbRateLimitStore, indexedDbStorage }
@@ -63,9 +64,8 @@ test('indexeddb - connections assign each id once, without gaps', async () => {
 test('indexeddb - connections store a create that is repeated with its key once', async () => {
   const name = newName()
   const storages = [open(name), open(name)]
-  const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => storages[n % 2]?.insertOnce(REX, once, 0)),
+    Array.from({ length: 20 }, (_, n) => storages[n % 2]?.insertOnce(REX, once('k'), 0)),
   )
   assert.equal(new Set(answers.map(answer => answer?.pet.id)).size, 1)
   assert.equal(answers.filter(answer => !answer?.replayed).length, 1)
@@ -100,13 +100,7 @@ test('indexeddb - one of two connections seeds', async () => {
 test('indexeddb - expired keys are dropped while others are added', async () => {
   const storage = open(newName())
   for (let number = 0; number < 60; number++) {
-    const once = {
-      scope: 'web',
-      idempotencyKey: `${number}`,
-      fingerprint: '',
-      expiresAt: number + 10,
-    }
-    await storage.insertOnce(REX, once, number)
+    await storage.insertOnce(REX, once(`${number}`, number + 10), number)
   }
   const { idempotencyKeys = [] } = await storage.dump()
   assert.equal(idempotencyKeys.length, 10)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { type JsonFileOptions, jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
 import { type Disk, NODE_DISK } from '../../../adapters/stores/kit/disk.js'
+import { once } from '../kit/once.js'
 import { diskError } from './disk-faults.js'
 import { hideHolder, movedOf, REX, stored, temporaryFolders } from './json-files.js'
 
@@ -33,9 +34,8 @@ for (const [what, move] of Object.entries(MOVES)) {
       await storage.ping()
       move(path)
       await assert.rejects(storage.ping(), { name: 'JsonFileError', message })
-      const key = { scope: 'a', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 9 }
       await assert.rejects(storage.insert(REX), { name: 'JsonFileError', message })
-      await assert.rejects(storage.insertOnce(REX, key, 1), { message })
+      await assert.rejects(storage.insertOnce(REX, once('k'), 1), { message })
       await assert.rejects(storage.restore({ pets: [], nextId: 7 }), { message })
       compact()
       await new Promise(setImmediate)

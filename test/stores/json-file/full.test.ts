@@ -8,6 +8,7 @@ import { parseDocument } from '../../../adapters/stores/json-file/parse-document
 import { type Disk, type FileStats, NODE_DISK } from '../../../adapters/stores/kit/disk.js'
 import { createStore } from '../../../src/store.js'
 import { MAIN } from '../../support/paths.js'
+import { once } from '../kit/once.js'
 import { never, REX, stored, temporaryFolders } from './json-files.js'
 
 const folder = temporaryFolders()
@@ -53,9 +54,8 @@ test('json file - a restore beyond 500 MB is refused, and nothing is changed', a
 test('json file - a document is read in parts, whatever their size', async () => {
   const path = join(folder(), 'pets.json')
   const storage = jsonFileStorage(path, { whenIdle: never })
-  const once = { scope: 'web', fingerprint: 'f', expiresAt: 1e9 }
   for (let n = 0; n < 20; n++)
-    await storage.insertOnce({ ...REX, name: ',\n{"id":é' }, { ...once, idempotencyKey: `${n}` }, 0)
+    await storage.insertOnce({ ...REX, name: ',\n{"id":é' }, once(`${n}`), 0)
   await storage.close()
   const bytes = fs.readFileSync(path)
   const whole = parseDocument(bytes)

@@ -3,9 +3,9 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { jsonFileStorage } from '../../../adapters/stores/json-file/index.js'
-import type { Once } from '../../../src/ports.js'
 import { blocksOf } from '../../support/pages.js'
 import { assertPrinted } from '../../support/printed.js'
+import { once } from '../kit/once.js'
 import { diskError, watchedDisk } from './disk-faults.js'
 import { batchFor, never, REX, sealed, temporaryFolders } from './json-files.js'
 
@@ -173,10 +173,6 @@ test('json file keys - a key line that does not follow its pet is damage', async
     await assert.rejects(crashed(path).ready(), /line 1 does not begin an intact batch/)
   }
 })
-
-function once(key: string): Once {
-  return { scope: 'web', idempotencyKey: key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
-}
 
 async function opened(options: Parameters<typeof jsonFileStorage>[1] = {}) {
   const path = join(folder(), 'pets.json')

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Waiting } from '../../../adapters/stores/kit/batches.js'
 import { type KeyedInsert, onceEach } from '../../../adapters/stores/kit/keyed-inserts.js'
 import type { InsertedOnce } from '../../../src/ports.js'
+import { once } from './once.js'
 
 test('once each - a key that comes again after its end is inserted by a call of its own', async () => {
   const calls: string[][] = []
@@ -36,14 +37,9 @@ test('once each - a key that comes again after its end is inserted by a call of 
     [key, now]: (string | number)[],
     at: number,
   ): Waiting<KeyedInsert, InsertedOnce> {
-    const once = {
-      scope: 'web',
-      idempotencyKey: `${key}`,
-      fingerprint: 'f',
-      expiresAt: Number(now) + 100,
-    }
+    const used = once(`${key}`, Number(now) + 100)
     return {
-      item: { pet: { name: 'Rex', categoryId: 1 }, once, now: Number(now) },
+      item: { pet: { name: 'Rex', categoryId: 1 }, once: used, now: Number(now) },
       resolve: ({ pet, replayed }) =>
         answers.push(`${at}: pet ${pet.id}${replayed ? ' again' : ''}`),
       reject: error => assert.fail(String(error)),

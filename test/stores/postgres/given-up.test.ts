@@ -11,6 +11,7 @@ import { createStatements } from '../../../adapters/stores/postgres/statements.j
 import { createStorage } from '../../../adapters/stores/postgres/storage.js'
 import type { IsGone } from '../../../src/ports.js'
 import { gate } from '../../support/waiting.js'
+import { once } from '../kit/once.js'
 
 const TIMEOUT = 500
 
@@ -83,8 +84,7 @@ function open(t: TestContext, isKeyed: boolean) {
   async function create(name: string, isGone?: IsGone, key = name) {
     const pet = { name, categoryId: 1 }
     if (!isKeyed) return insert(pet, isGone)
-    const once = { scope: 'web', idempotencyKey: key, fingerprint: 'f', expiresAt: 1_000 }
-    const inserted = await insertOnce(pet, once, 0, isGone)
+    const inserted = await insertOnce(pet, once(key), 0, isGone)
     assert.equal(inserted.replayed, false)
     return inserted.pet
   }

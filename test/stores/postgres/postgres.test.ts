@@ -17,7 +17,6 @@ import { MIGRATIONS, migrate } from '../../../adapters/stores/postgres/schema.js
 import { createStatements } from '../../../adapters/stores/postgres/statements.js'
 import type { Pet } from '../../../src/pets/schema.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
-import type { Once } from '../../../src/ports.js'
 import { createStore } from '../../../src/store.js'
 import {
   PATIENT,
@@ -28,6 +27,7 @@ import {
 } from '../../engines/engines.js'
 import { testUnless } from '../../support/test-unless.js'
 import { gate } from '../../support/waiting.js'
+import { once } from '../kit/once.js'
 
 const skip = withoutPostgres
 const test = testUnless(skip)
@@ -64,9 +64,8 @@ for (const table of ['pets', 'pet_keys']) {
         AS 'BEGIN RETURN NULL; END';
       CREATE TRIGGER ignoring BEFORE INSERT ON ${schema}.${table}
         FOR EACH ROW EXECUTE FUNCTION ${schema}.ignoring()`)
-    const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
     const ignored = /not stored: a trigger of the tables ignores inserts; remove it/
-    await assert.rejects(storage.insertOnce(REX, once, 0), ignored)
+    await assert.rejects(storage.insertOnce(REX, once('k'), 0), ignored)
     if (table === 'pets') {
       await assert.rejects(storage.insert(REX), ignored)
       await assert.rejects(Promise.all([storage.insert(REX), storage.insert(REX)]), ignored)
@@ -429,8 +428,7 @@ test('postgres - a 503 of damaged data names check, which finds and repairs it',
   const schema = schemaOf.get(storage) as string
   const store = createStore({ storage, apiKeys: {} })
   const create = () => store.createPet(REX)
-  const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
-  const createOnce = () => storage.insertOnce(REX, once, 0)
+  const createOnce = () => storage.insertOnce(REX, once('k'), 0)
   await create()
   assert.deepEqual(await storage.check(), [])
   const seed = () => storage.restoreIfNew({ pets: [], nextId: 1 })
@@ -611,10 +609,6 @@ function isBatch(query: PostgresQuery): boolean {
 
 function isKeyedBatch(query: PostgresQuery): boolean {
   return query.text.startsWith('WITH given')
-}
-
-function once(key: string): Once {
-  return { scope: 'web', idempotencyKey: key, fingerprint: '0123456789abcdef', expiresAt: 1_000 }
 }
 
 /** Until a statement on the schema waits for a lock. */

@@ -16,6 +16,7 @@ import { assertGrowth } from '../../support/memory.js'
 import { testUnless } from '../../support/test-unless.js'
 import { gate } from '../../support/waiting.js'
 import { movedOf, temporaryFolders } from '../json-file/json-files.js'
+import { once } from '../kit/once.js'
 import { withoutSqlite } from './availability.js'
 
 const REX = { name: 'Rex', categoryId: 1, status: 'available' } as const
@@ -75,15 +76,9 @@ test('sqlite - an id is not reused after somebody deleted its animal by hand', a
 test('sqlite - the key of an animal that somebody deleted is free', async () => {
   const path = newPath()
   const storage = await openHere(path)
-  const once = {
-    scope: 'web',
-    idempotencyKey: 'k',
-    fingerprint: '0123456789abcdef',
-    expiresAt: 1_000,
-  }
-  await storage.insertOnce(REX, once, 0)
+  await storage.insertOnce(REX, once('k'), 0)
   await byHand(path, database => database.exec('DELETE FROM pets'))
-  const { pet, replayed } = await storage.insertOnce(REX, once, 0)
+  const { pet, replayed } = await storage.insertOnce(REX, once('k'), 0)
   assert.deepEqual([pet.id, replayed], [2, false])
 })
 
@@ -91,8 +86,7 @@ test('sqlite - expired keys are dropped while others come', async () => {
   const path = newPath()
   const storage = await openHere(path)
   for (let now = 0; now < 100; now++) {
-    const once = { scope: 'web', idempotencyKey: `k${now}`, fingerprint: 'f', expiresAt: now + 10 }
-    await storage.insertOnce(REX, once, now)
+    await storage.insertOnce(REX, once(`k${now}`, now + 10), now)
   }
   assert.equal((await storage.dump()).idempotencyKeys?.length, 10)
 })
@@ -380,7 +374,6 @@ for (const [table, what] of Object.entries(IGNORING)) {
     )
     const fix = 'a trigger of its tables ignores inserts; remove it'
     const refused = { name: 'SqliteError', message: `${path} did not store a row: ${fix}` }
-    const once = { scope: 'web', idempotencyKey: 'k', fingerprint: 'f', expiresAt: 1_000 }
     const inserts = [
       () => storage.insert(REX),
       () => Promise.all([storage.insert(REX), storage.insert(REX)]),
@@ -388,7 +381,7 @@ for (const [table, what] of Object.entries(IGNORING)) {
     ]
     const own = {
       pets: inserts,
-      pet_keys: [() => storage.insertOnce(REX, once, 0)],
+      pet_keys: [() => storage.insertOnce(REX, once('k'), 0)],
       usage: [async () => limits.consume('key:web', limitsOf('2/9'), T0)],
     }
     for (const insert of own[table as keyof typeof own]) await assert.rejects(insert, refused)
