@@ -152,7 +152,7 @@ function open(options: object = {}): Store {
 }
 
 async function send(store: Store, method: 'GET' | 'POST', key = KEY): Promise<Reply> {
-  const door = await DOORS['handle']?.(store)
+  const door = await DOORS.handle(store)
   const body = method === 'POST' ? { body: '{"name":"Rex","categoryId":1}' } : {}
-  return (await door?.send({ method, path: '/v1/pets', key, ...body })) as Reply
+  return door.send({ method, path: '/v1/pets', key, ...body })
 }

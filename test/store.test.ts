@@ -17,7 +17,7 @@ import {
   toJson,
 } from '../src/index.js'
 import { T0 } from './limits/rate-limit-vectors.js'
-import { DOORS } from './support/doors.js'
+import { DOORS, type Door } from './support/doors.js'
 
 const AUTHORIZED = { authorization: 'Bearer demo' }
 
@@ -66,10 +66,10 @@ for (const options of [
   test(`store - direct calls, forKey and the protocol agree, with ${described}`, async () => {
     const direct = await outcomes(open(options))
     assert.deepEqual(await outcomes(open(options).forKey('demo')), direct)
-    for (const name of Object.keys(DOORS)) {
-      const door = await DOORS[name]?.(open(options))
-      assert.deepEqual(await outcomes(overProtocol(door as never)), direct, name)
-      await door?.close()
+    for (const [name, openDoor] of Object.entries(DOORS)) {
+      const door = await openDoor(open(options))
+      assert.deepEqual(await outcomes(overProtocol(door)), direct, name)
+      await door.close()
     }
   })
 }
@@ -123,8 +123,8 @@ test('store - an exhausted limit is the same error, even before the client sends
 
 test('forKey - shares its budget with the protocol', async () => {
   const store = open()
-  const door = await DOORS['handle']?.(store)
-  await door?.send({ path: '/v1/pets', key: 'demo' })
+  const door = await DOORS.handle(store)
+  await door.send({ path: '/v1/pets', key: 'demo' })
   const demo = store.forKey('demo')
   await demo.listPets()
   assert.equal(demo.rateLimit?.remaining, 58)
@@ -219,7 +219,7 @@ test('store - a storage that mutates its arguments affects no later request', as
   }
   const store = open({ storage })
   for (const name of ['Rex', 'Tom']) await store.createPet({ name, categoryId: 1 })
-  const { send } = await (DOORS['handle'] as NonNullable<(typeof DOORS)[string]>)(store)
+  const { send } = await DOORS.handle(store)
   const ask = async () => JSON.parse((await send({ path: '/v1/pets?limit=2', key: 'demo' })).body)
   assert.equal((await ask()).length, 2)
   assert.equal((await ask()).length, 2)
@@ -242,7 +242,7 @@ test('store - a storage may return any thenable', async () => {
   assert.equal(await store.getPet(1), rex)
   assert.deepEqual(await store.listPets(), [rex])
   assert.equal(await store.createPet({ name: 'Rex', categoryId: 1 }), rex)
-  const { send } = await (DOORS['handle'] as NonNullable<(typeof DOORS)[string]>)(store)
+  const { send } = await DOORS.handle(store)
   assert.equal((await send({ path: '/v1/pets', key: 'demo' })).body, `[${text}]`)
   assert.equal((await send({ path: '/v1/pets/1', key: 'demo' })).body, text)
 })
@@ -278,7 +278,7 @@ async function outcomes(pets: Pets): Promise<unknown[]> {
 }
 
 /** The operations as requests, as a client sends them. */
-function overProtocol({ send }: Awaited<ReturnType<NonNullable<(typeof DOORS)[string]>>>): Pets {
+function overProtocol({ send }: Door): Pets {
   const ask = async (call: Parameters<typeof send>[0]) => {
     const { status, body } = await send({ ...call, key: 'demo' })
     const value = parseJson(body)

@@ -16,7 +16,7 @@ import { limitsOf } from './rate-limit-vectors.js'
 
 rateLimitSuite('decide', pureConsumer)
 rateLimitSuite('table', () => consumerOf(memoryRateLimitStore()))
-for (const name of Object.keys(DOORS)) rateLimitSuite(name, () => doorConsumer(name))
+for (const [name, open] of Object.entries(DOORS)) rateLimitSuite(name, () => doorConsumer(open))
 
 test('decide - names the window that its numbers describe', () => {
   for (const [policy, window] of [
@@ -51,14 +51,14 @@ function pureConsumer(): Consumer {
  * A server whose keys are the partitions; a vector's address is the client's address. Requests whose
  * response is not compared only count, and do so in process.
  */
-async function doorConsumer(name: string): Promise<Consumer> {
+async function doorConsumer(openDoor: (typeof DOORS)['handle']): Promise<Consumer> {
   let now = 0
   let table = memoryRateLimitStore()
   const open = () =>
     createStore({ storage: memoryStorage(), apiKeys: {}, clock: () => now, rateLimitStore: table })
   let store = open()
-  let door = await DOORS[name]?.(store)
-  let direct = await DOORS['handle']?.(store)
+  let door = await openDoor(store)
+  let direct = await DOORS.handle(store)
   const plans = new Map<string, string>()
 
   return {
@@ -68,20 +68,20 @@ async function doorConsumer(name: string): Promise<Consumer> {
       if (address === undefined && plans.get(partition) !== policy) give(partition, policy)
       const call = { path: '/v1/pets', key: address === undefined ? partition : undefined }
       const way = isCompared ? door : direct
-      const reply = await way?.send(address === undefined ? call : { ...call, client: address })
-      return toldBy(reply as Reply, address === undefined ? 200 : 401)
+      const reply = await way.send(address === undefined ? call : { ...call, client: address })
+      return toldBy(reply, address === undefined ? 200 : 401)
     },
     async restart() {
       const snapshot = await table.dump()
-      await door?.close()
+      await door.close()
       table = memoryRateLimitStore()
       await table.restore(snapshot)
       store = open()
       plans.clear()
-      door = await DOORS[name]?.(store)
-      direct = await DOORS['handle']?.(store)
+      door = await openDoor(store)
+      direct = await DOORS.handle(store)
     },
-    close: async () => door?.close(),
+    close: () => door.close(),
   }
 
   function give(key: string, policy: string): void {

@@ -231,8 +231,8 @@ function open(options: Partial<StoreOptions> = {}): Store {
 }
 
 async function list(store: Store, key = 'demo'): Promise<Reply> {
-  const door = await DOORS['handle']?.(store)
-  return (await door?.send({ path: '/v1/pets', key })) as Reply
+  const door = await DOORS.handle(store)
+  return door.send({ path: '/v1/pets', key })
 }
 
 async function statusesOf(store: Store, count: number): Promise<number[]> {

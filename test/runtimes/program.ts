@@ -22,8 +22,8 @@ storageSuite((name, run) => test(`storage ${name}`, run), {
   create: memoryStorage,
   idempotency: true,
 })
-for (const name of ['handle', 'fetch']) {
-  const open = DOORS[name] as (typeof DOORS)[string]
+for (const name of ['handle', 'fetch'] as const) {
+  const open = DOORS[name]
   protocolSuite(name, open)
   verifiedSuite(name, open)
 }

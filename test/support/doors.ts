@@ -34,7 +34,9 @@ export interface Door {
 }
 
 /** Every adapter that lets requests in, by name. */
-export const DOORS: Readonly<Record<string, (handler: ApiHandler) => Promise<Door>>> = {
+export const DOORS: Readonly<
+  Record<'handle' | 'fetch' | 'http', (handler: ApiHandler) => Promise<Door>>
+> = {
   async handle(handler) {
     return {
       async send({ method = 'GET', path, body, client, ...call }) {

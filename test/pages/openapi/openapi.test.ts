@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { openApiDocument, openApiJson } from '../../../adapters/pages/openapi/index.js'
 import { memoryStorage } from '../../../adapters/stores/memory.js'
 import {
-  type ApiHandler,
   type ApiRequest,
   createStore,
   ERROR_STATUS,
@@ -14,13 +13,13 @@ import {
   SUNSET,
 } from '../../../src/index.js'
 import { protocolSuite } from '../../protocol/checks/suite.js'
-import { DOORS, type Door } from '../../support/doors.js'
+import { DOORS } from '../../support/doors.js'
 import { type Contract, createContract } from './contract.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 
 const protocol = createContract(openApiDocument({ idempotency: true }))
-const open = DOORS['handle'] as (handler: ApiHandler) => Promise<Door>
+const open = DOORS.handle
 protocolSuite('openapi', handler => open(protocol.watch(handler)))
 
 test('openApiDocument - every response of the protocol suite conforms', () => {
