@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { served } from '../support/served.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 import { CHROMIUM, PATIENCE } from './chromium.js'
 
 /** For the `skip` of a test: false, or what is missing. */
@@ -73,13 +73,11 @@ export type Call = (method: string, path: string, key: string, body?: string) =>
 
 /** A file with 60 keys: `key-0-secret` of `team-0`, and so on. */
 export async function manyKeys(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-console-'))
-  t.after(() => rm(folder, { recursive: true }))
   const keys = Array.from({ length: 60 }, (_, at) => [
     `key-${at}-secret`,
     { id: `team-${at}`, plan: 'free' },
   ])
-  const path = join(folder, 'keys.json')
+  const path = join(temporaryFolder(t), 'keys.json')
   await writeFile(path, JSON.stringify(Object.fromEntries(keys)))
   return path
 }

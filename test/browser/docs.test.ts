@@ -43,28 +43,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
 }
 
 test('docs page - links back to a page, and to nothing else', { skip }, async t => {
-  const home = (handler: ApiHandler, type: string): ApiHandler => ({
-    ...handler,
-    handle: request =>
-      request.path === '/'
-        ? { status: 200, headers: { 'Content-Type': type }, body: '{}' }
-        : handler.handle(request),
-  })
   for (const [type, isShown] of [
     ['text/html', true],
     ['application/json', false],
   ] as const) {
     const asked = gate()
-    const { page } = await opened(t, {}, handler => {
-      const { handle } = home(handler, type)
-      return {
-        ...handler,
-        handle(request) {
-          if (request.path === '/') asked.open()
-          return handle(request)
-        },
-      }
-    })
+    const { page } = await opened(t, {}, handler => ({
+      ...handler,
+      handle(request) {
+        if (request.path !== '/') return handler.handle(request)
+        asked.open()
+        return { status: 200, headers: { 'Content-Type': type }, body: '{}' }
+      },
+    }))
     await asked.passed
     const link = page.getByRole('link', { name: 'Console' })
     if (isShown) await link.waitFor()

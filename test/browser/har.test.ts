@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createTestDouble, type Har } from '../../adapters/test-double/index.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 import { CHROMIUM } from './chromium.js'
 import { newProfile, startChromium } from './profile.js'
 
@@ -37,9 +37,7 @@ test('har - the developer tools of Chromium import it', { skip: SKIP }, async t 
 })
 
 test('har - Playwright replays it', { skip: SKIP }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-har-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const file = join(folder, 'run.har')
+  const file = join(temporaryFolder(t), 'run.har')
   await writeFile(file, JSON.stringify(await recorded()))
   const { page, origin } = await browser(t)
   await page.goto(`${origin}/json/version`)

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/stores/postgres/index.js'
-import { temporaryFolders } from '../stores/json-file/json-files.js'
+import { runCommand } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 import { type Served, served } from '../support/served.js'
 import { until } from '../support/waiting.js'
@@ -27,7 +25,6 @@ import {
   withoutRedis,
 } from './engines.js'
 
-const folder = temporaryFolders()
 const FREE = { authorization: 'Bearer demo-free' }
 const ENTERPRISE = { authorization: 'Bearer demo-enterprise' }
 const ADA = {
@@ -96,14 +93,6 @@ test('cli - the URLs may come from variables, and the banner shows no password',
   assert.match(output, /Storage +postgres:\/\/127\.0\.0\.1:\d+\/variables\n/)
   assert.match(output, /Limits +valkey:\/\/127\.0\.0\.1:\d+\n/)
   assert.doesNotMatch(output, /s3cret/)
-})
-
-test('cli - with --keys, a new database starts without demo animals', {
-  skip: withoutPostgres,
-}, async t => {
-  const keys = await file('keys.json', '{"k":{"id":"ci","plan":"pro"}}')
-  const { ready } = await served(t, ['--store', patient(await database('own')), '--keys', keys])
-  assert.equal(ready.animals, 0)
 })
 
 test('cli - /readyz reports whether the engines respond, /healthz whether the process does', {
@@ -241,7 +230,7 @@ test('cli - --rate-limit-store takes the certificate of a private authority', {
     ...[`--tls-key-file ${key}`, `--tls-cert-file ${certificate}`],
   )
   const url = `rediss://127.0.0.1:${port}`
-  const refused = await ended(['--rate-limit-store', url, '--port', '0'], path)
+  const refused = await runCommand(['--rate-limit-store', url, '--port', '0'])
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /its certificate is not trusted; pass the CA .* as \?ca=<file>/)
   const valkey = url.replace('rediss', 'valkeys')
@@ -271,16 +260,6 @@ async function stopped(server: Served): Promise<string> {
   return log
 }
 
-async function ended(words: readonly string[], cwd: string) {
-  const { DATABASE_URL: _, REDIS_URL: __, ...env } = process.env
-  const child = spawn(process.execPath, [MAIN, ...words], { cwd, env })
-  child.stdin.end()
-  const streams = Promise.all([text(child.stdout), text(child.stderr)])
-  const [code] = await once(child, 'exit')
-  const [stdout, stderr] = await streams
-  return { code, stdout, stderr }
-}
-
 /** With a time limit that a busy machine keeps. */
 function patient(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}timeout=60s`
@@ -288,10 +267,4 @@ function patient(url: string): string {
 
 function database(name: string): Promise<string> {
   return createDatabase(postgres as Engine, name)
-}
-
-async function file(name: string, content: string): Promise<string> {
-  const path = join(folder(), name)
-  await writeFile(path, content)
-  return path
 }
