@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
@@ -42,9 +40,7 @@ test("verify - a server on Python's http.server breaks nothing", {
 test("verify - a server on Go's net/http breaks nothing", {
   skip: missing('go'),
 }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-go-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const program = join(folder, 'server')
+  const program = join(temporaryFolder(t), 'server')
   const build = spawnSync('go', ['build', '-o', program, join(FOLDER, 'server.go')], {
     env: { ...process.env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'local', CGO_ENABLED: '0' },
   })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { curlOf, type PlainRequest } from '../../adapters/verdict/log/copy-as-curl.js'
 import { createRandom, type Random } from '../crash/random.js'
-import { openSocket } from '../http/raw-socket.js'
+import { answerTo } from '../http/raw-socket.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 import { type RawRequest, recordRequests } from '../verdict/log/raw-requests.js'
 
 test('curl - a command sends the same bytes, whatever they are', async t => {
@@ -16,7 +16,7 @@ test('curl - a command sends the same bytes, whatever they are', async t => {
   await using recorder = await recordRequests()
   const requests = Array.from({ length: 300 }, (_, seed) => requestOf(createRandom(seed)))
   const commands = requests.map(request => curlOf(request, recorder.origin))
-  await runInBash(commands)
+  await runInBash(t, commands)
   assert.equal(recorder.requests.length, requests.length)
   for (const [at, request] of requests.entries()) {
     assert.deepEqual(recorder.requests[at], sentAs(request, recorder.origin), commands[at])
@@ -36,8 +36,7 @@ test('curl - a body that no argument can hold comes from a file', () => {
 test('curl - nothing in a request runs as a command or reads a file', async t => {
   if (isMissing(t)) return
   await using recorder = await recordRequests()
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-curl-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   await writeFile(join(folder, 'secret'), 'uploaded')
   const attacks = [
     "'; touch a; '",
@@ -50,6 +49,7 @@ test('curl - nothing in a request runs as a command or reads a file', async t =>
   for (const attack of attacks) {
     const target = `/v1/pets?limit=${attack}`
     await runInBash(
+      t,
       [
         { method: attack, target: '/', headers: {}, body: '' },
         { method: 'GET', target, headers: { 'x-a': attack.trim() }, body: '' },
@@ -72,15 +72,13 @@ test('curl - the journal of a double repeats what came over a socket', async t =
     const length = body === '' ? '' : `content-length: ${body.length}\r\n`
     return `${head}\r\nhost: 127.0.0.1:${port}\r\n${length}\r\n${body}`
   })
-  for (const request of sent) {
-    const socket = await openSocket(port)
-    socket.write(Buffer.from(request, 'latin1'))
-    await socket.until('HTTP/1.1 ')
-    socket.socket.destroy()
-  }
+  for (const request of sent) await answerTo(port, Buffer.from(request, 'latin1'), 'HTTP/1.1 ')
   const entries = double.requests()
   assert.equal(entries.length, sent.length)
-  await runInBash(entries.map(entry => entry.toCurl(recorder.origin)))
+  await runInBash(
+    t,
+    entries.map(entry => entry.toCurl(recorder.origin)),
+  )
   for (const [at, [head, body = '']] of SENT.entries()) {
     const [line = '', ...lines] = head.split('\r\n')
     const repeated = recorder.requests[at]
@@ -120,18 +118,17 @@ function isMissing(t: TestContext): boolean {
 }
 
 /** One after the other. */
-async function runInBash(commands: readonly string[], cwd = tmpdir()): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-commands-'))
-  const script = join(folder, 'commands.sh')
-  try {
-    await writeFile(script, commands.map(command => `${command} > /dev/null\n`).join(''))
-    const run = promisify(execFile)('bash', [script], { cwd, timeout: 120_000 })
-    // A command that read from it would wait forever.
-    run.child.stdin?.end()
-    await run
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+async function runInBash(
+  t: TestContext,
+  commands: readonly string[],
+  cwd = temporaryFolder(t),
+): Promise<void> {
+  const script = join(temporaryFolder(t), 'commands.sh')
+  await writeFile(script, commands.map(command => `${command} > /dev/null\n`).join(''))
+  const run = promisify(execFile)('bash', [script], { cwd, timeout: 120_000 })
+  // A command that read from it would wait forever.
+  run.child.stdin?.end()
+  await run
 }
 
 /** The request as a server should receive it: the headers of the connection are curl's own. */

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { toNodeHandler } from '../../adapters/http/index.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createCertificate, withoutOpenSsl } from '../engines/engines.js'
 import { runCommand } from '../support/command.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 
 test('exec --through - TLS, with a certificate of an authority of its own', {
   skip: withoutOpenSsl,
 }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-tls-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   createCertificate(key, cert)
   const double = createTestDouble({ time: 'running' })
