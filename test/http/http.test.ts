@@ -6,8 +6,14 @@ import { test } from 'node:test'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
-import { type ApiHandler, createStore, type StoreOptions } from '../../src/index.js'
+import {
+  type ApiHandler,
+  type ApiRequest,
+  createStore,
+  type StoreOptions,
+} from '../../src/index.js'
 import { T0 } from '../limits/rate-limit-vectors.js'
+import { until } from '../support/waiting.js'
 import { heldHandler } from './held-handler.js'
 import {
   answerTo,
@@ -140,6 +146,31 @@ test('http.half - a client that half-closes still gets its responses', async () 
   release(0)
   release(1)
   assert.deepEqual(statusesIn(await client.ended()), [200, 200])
+})
+
+test('http.gone - whoever has reset, left or half-closed a connection no longer waits', async () => {
+  const requests = new Map<string, ApiRequest>()
+  const { handler } = heldHandler(open())
+  const handle: ApiHandler['handle'] = request => {
+    requests.set(request.path, request)
+    return handler.handle(request)
+  }
+  await using server = await listen({ ...handler, handle }, { port: 0 })
+  const isGone = (name: string) => requests.get(`/v1/${name}`)?.isGone?.()
+  const clients = Object.entries<(socket: Socket) => unknown>({
+    reset: socket => socket.resetAndDestroy(),
+    left: socket => socket.destroy(),
+    'half-closed': socket => socket.end(),
+    stays: () => {},
+  })
+  for (const [name, leave] of clients) {
+    const { socket } = await openSocket(server.port, true)
+    socket.write(GET.replace('pets', name))
+    await until(() => isGone(name) === false)
+    leave(socket)
+    await until(() => isGone(name) === (name !== 'stays'))
+    socket.destroy()
+  }
 })
 
 function open(options: Partial<StoreOptions> = {}) {
