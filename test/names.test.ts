@@ -15,10 +15,8 @@ const { exports, names } = readPublicApi()
 test('names - an API key is apiKey, its id keyId, and nothing is just a key', () => {
   assert.ok(names.length > 1_500)
   const keys = names.filter(({ name }) => name === 'key')
-  assert.deepEqual(
-    keys.map(({ path }) => path),
-    [],
-  )
+  const paths = keys.map(({ path }) => path)
+  assert.deepEqual(paths, [])
 })
 
 test('names - what belongs to rate limits has one word and one type each', () => {
@@ -81,10 +79,8 @@ test('names - the types of all options are exported', () => {
   const types = names.flatMap(({ type }) => [...type.matchAll(/\b[A-Z]\w*Options\b/g)])
   const used = new Set(types.map(([name]) => name))
   assert.ok(used.size > 10)
-  assert.deepEqual(
-    [...used].filter(name => !exported.has(name)),
-    ['ErrorOptions', 'ConnectionOptions'],
-  )
+  const missing = [...used].filter(name => !exported.has(name))
+  assert.deepEqual(missing, ['ErrorOptions', 'ConnectionOptions'])
 })
 
 test('names - every variable in a page or a help text is that of a flag', () => {
@@ -96,10 +92,8 @@ test('names - every variable in a page or a help text is that of a flag', () => 
   const named = texts.flatMap(text => [...text.matchAll(/ADOPTION_STORE_([A-Z_]+)/g)])
   assert.ok(named.length > 20)
   const unknown = named.map(([, name = '']) => name).filter(name => !known.includes(name))
-  assert.deepEqual(
-    unknown.filter(name => !TEST_VARIABLES.test(name)),
-    [],
-  )
+  const undeclared = unknown.filter(name => !TEST_VARIABLES.test(name))
+  assert.deepEqual(undeclared, [])
 })
 
 function variableOf(flag: string): string {

@@ -24,10 +24,8 @@ for (const page of pages) {
 
 for (const page of pages) {
   test(`pages - every file that ${page.path} names exists`, () => {
-    assert.deepEqual(
-      namedFiles(page).filter(path => !existsSync(join(ROOT, path))),
-      [],
-    )
+    const missing = namedFiles(page).filter(path => !existsSync(join(ROOT, path)))
+    assert.deepEqual(missing, [])
   })
 }
 
@@ -72,10 +70,8 @@ test('pages - every function with options has a table', () => {
     'ResumeOptions',
   ]
   const documented = [...tables, ...inProse]
-  assert.deepEqual(
-    publicOptions().filter(name => !documented.includes(name)),
-    [],
-  )
+  const undocumented = publicOptions().filter(name => !documented.includes(name))
+  assert.deepEqual(undocumented, [])
 })
 
 for (const page of pages) {
@@ -108,10 +104,10 @@ test('pages - every decision has a test that carries its id', () => {
     .map(path => readFileSync(join(ROOT, 'test', path), 'utf8'))
   const ids = decisionsTable('Decisions').map(([id = '']) => id.replaceAll('`', '').trim())
   assert.ok(ids.length > 20)
-  assert.deepEqual(
-    ids.filter(id => !tests.some(text => new RegExp(`'(\\w+ - )?${id}(['":]| - )`).test(text))),
-    [],
+  const untested = ids.filter(
+    id => !tests.some(text => new RegExp(`'(\\w+ - )?${id}(['":]| - )`).test(text)),
   )
+  assert.deepEqual(untested, [])
 })
 
 function decisionsTable(heading: string): string[][] {

@@ -144,10 +144,8 @@ test('console page - requests are filtered, saved and linked; the address has th
   const download = await downloading
   assert.equal(download.suggestedFilename(), 'requests.har')
   const { log } = JSON.parse(await readFile(await download.path(), 'utf8'))
-  assert.deepEqual(
-    log.entries.map(({ response }: { response: { status: number } }) => response.status),
-    [404, 401],
-  )
+  const saved = log.entries.map(({ response }: { response: { status: number } }) => response.status)
+  assert.deepEqual(saved, [404, 401])
 
   await page.getByRole('button', { name: /404/ }).click()
   await page.locator('.detail').getByText('not_found').first().waitFor()

@@ -202,10 +202,8 @@ async function end(life: Life): Promise<void> {
   const { engine, retries } = life.workload
   // A process that is killed while it prepares a lock leaves an empty folder.
   const names = fs.readdirSync(join(life.path, '..'))
-  assert.deepEqual(
-    names.filter(name => !/\.lock\.\d/.test(name)),
-    [engine.file],
-  )
+  const left = names.filter(name => !/\.lock\.\d/.test(name))
+  assert.deepEqual(left, [engine.file])
   const pets = await engine.read(life.path)
   compare(life, pets)
   if (!retries) return

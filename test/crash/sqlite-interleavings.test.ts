@@ -85,10 +85,8 @@ async function atEachCall(
       await storage.close()
       await limits.close()
     }
-    assert.deepEqual(
-      fs.readdirSync(place).filter(name => name.startsWith(`${number}.sqlite-`)),
-      [],
-    )
+    const left = fs.readdirSync(place).filter(name => name.startsWith(`${number}.sqlite-`))
+    assert.deepEqual(left, [])
   }
 }
 

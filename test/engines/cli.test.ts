@@ -170,10 +170,10 @@ test('cli - a revoked right is said on stderr, in the log and in the metrics, wi
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line))
-  assert.deepEqual(
-    records.filter(({ event }) => event === 'storage.failed').map(({ message }) => message),
-    ['store: createPet failed: permission denied for table pets'],
-  )
+  const messages = records
+    .filter(({ event }) => event === 'storage.failed')
+    .map(({ message }) => message)
+  assert.deepEqual(messages, ['store: createPet failed: permission denied for table pets'])
   assert.doesNotMatch(log, /hunter2/)
 })
 

@@ -314,10 +314,8 @@ test('deploy - the manifest for Kubernetes fits the image', () => {
   const [, port = ''] = /EXPOSE (\d+)/.exec(dockerfile) ?? []
   assert.ok(manifest.includes(`{ name: api, containerPort: ${port} }`))
   const probes = [...manifest.matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: api \}/g)]
-  assert.deepEqual(
-    probes.map(([, kind, path]) => `${kind} ${path}`),
-    ['startup /healthz', 'liveness /healthz', 'readiness /readyz'],
-  )
+  const kinds = probes.map(([, kind, path]) => `${kind} ${path}`)
+  assert.deepEqual(kinds, ['startup /healthz', 'liveness /healthz', 'readiness /readyz'])
   const [, keys = ''] = /"--keys", "([^"]*)\/keys\.json"/.exec(dockerfile) ?? []
   assert.ok(manifest.includes(`mountPath: ${keys}, readOnly: true`))
   const [, drain] = /"--drain", "(\d+)s"/.exec(dockerfile) ?? []

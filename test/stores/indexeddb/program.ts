@@ -120,10 +120,8 @@ test('indexeddb - close finishes the calls in progress, and refuses later ones',
   const storage = open(name)
   const inserts = Array.from({ length: 5 }, () => storage.insert(REX))
   await Promise.all([storage.close(), storage.close()])
-  assert.deepEqual(
-    (await Promise.all(inserts)).map(({ id }) => id),
-    [1, 2, 3, 4, 5],
-  )
+  const ids = (await Promise.all(inserts)).map(({ id }) => id)
+  assert.deepEqual(ids, [1, 2, 3, 4, 5])
   await assert.rejects(storage.insert(REX), failure(name, /is closed$/))
   await assert.rejects(storage.ping(), failure(name, /is closed$/))
 })

@@ -172,10 +172,8 @@ test('postgres - a batch holds at most 500 pets, and 1 MiB unless a single pet i
   await Promise.all(names.map(name => storage.insert({ ...REX, name })))
   assert.deepEqual(batches, [2, 1, 1, 1])
   const stored = await storage.list({ limit: 100, after: 1_200 })
-  assert.deepEqual(
-    stored.map(pet => pet.name.length),
-    sizes,
-  )
+  const lengths = stored.map(pet => pet.name.length)
+  assert.deepEqual(lengths, sizes)
 })
 
 for (const kind of ['lists', 'finds']) {
@@ -376,10 +374,8 @@ test('postgres keys - an insert deletes the two oldest expired keys that are not
   await other.query('COMMIT')
   other.release()
   const { rows } = await pool.query(`SELECT expires FROM ${schema}.pet_keys ORDER BY expires`)
-  assert.deepEqual(
-    rows.map(row => row.expires),
-    [2, 4, 5, 60_000],
-  )
+  const left = rows.map(row => row.expires)
+  assert.deepEqual(left, [2, 4, 5, 60_000])
 })
 
 test('postgres - a role without CREATE can use an existing schema', async () => {
@@ -489,10 +485,8 @@ test('postgres - close finishes waiting inserts', async () => {
   const storage = await open()
   const inserts = [1, 2, 3].map(() => storage.insert(REX))
   await storage.close()
-  assert.deepEqual(
-    (await Promise.all(inserts)).map(pet => pet.id),
-    [1, 2, 3],
-  )
+  const ids = (await Promise.all(inserts)).map(pet => pet.id)
+  assert.deepEqual(ids, [1, 2, 3])
 })
 
 test('postgres - an open storage does not keep its process alive', async () => {

@@ -45,10 +45,8 @@ test('sqlite - an invalid pet is rejected without failing its batch', async () =
     storage.insert({ ...REX, status: 'lost' as 'sold' }),
     storage.insert(REX),
   ])
-  assert.deepEqual(
-    inserts.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'],
-  )
+  const statuses = inserts.map(({ status }) => status)
+  assert.deepEqual(statuses, ['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'])
   assert.deepEqual((await storage.dump()).pets, [
     { id: 1, ...REX },
     { id: 2, ...REX },
@@ -124,10 +122,8 @@ test('sqlite - a rare status is found by its index', async () => {
          WHERE status = 'sold' AND id > ? ORDER BY id LIMIT ?`,
       )
       .all(0, 20)
-    assert.deepEqual(
-      plan.map(row => row['detail']),
-      ['SEARCH pets USING COVERING INDEX pets_sold (id>?)'],
-    )
+    const details = plan.map(row => row['detail'])
+    assert.deepEqual(details, ['SEARCH pets USING COVERING INDEX pets_sold (id>?)'])
   })
 })
 
@@ -160,10 +156,8 @@ test('sqlite - inserts wait for the lock of another process, and are refused in 
   await byHand(path, async other => {
     other.exec('BEGIN IMMEDIATE')
     const refused = await Promise.allSettled([storage.insert(REX), storage.insert(REX)])
-    assert.deepEqual(
-      refused.map(result => result.status === 'rejected' && result.reason.message),
-      Array(2).fill(`${path} ${LOCKED}`),
-    )
+    const messages = refused.map(result => result.status === 'rejected' && result.reason.message)
+    assert.deepEqual(messages, Array(2).fill(`${path} ${LOCKED}`))
     // Reads do not wait.
     assert.deepEqual(storage.list({ limit: 20 }), [{ id: 1, ...REX }])
     await assert.rejects(storage.restore({ pets: [], nextId: 1 }), { message: `${path} ${LOCKED}` })
