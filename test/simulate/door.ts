@@ -1,47 +1,23 @@
 import { toFetchHandler } from '../../adapters/http/fetch.js'
 import type { ApiRequest, Store } from '../../src/index.js'
-import { createHttpDoor } from './http-door.js'
 import { halfOf, type WireRequest, type WireResponse } from './network.js'
 import type { Setting } from './scenario.js'
-import type { Scheduler } from './scheduler.js'
 
-export interface Door {
-  /** Rejects when the connection is lost. */
-  answer(request: WireRequest): Promise<WireResponse>
-  /** Answers what has arrived, and takes nothing more. */
-  close(): Promise<void>
-  /** Its process is dead. */
-  destroy(): void
-}
-
-export interface DoorOptions {
-  readonly seed: string
-  readonly scheduler: Scheduler
-  /** Called with each request just before the store is. */
-  readonly arrives: (request: WireRequest) => void
-  readonly fail: (error: unknown) => void
-}
-
-export async function createDoor(
+/** Asks a store as one of its entry points does. */
+export function createDoor(
   kind: Setting['door'],
   store: Store,
-  options: DoorOptions,
-): Promise<Door> {
-  if (kind === 'http') return createHttpDoor(store, options)
+): (request: WireRequest) => Promise<WireResponse> {
   let client = ''
   // It is read before the first wait.
   const fetchHandler = toFetchHandler(store, { client: () => client })
-  return {
-    async answer(request) {
-      options.arrives(request)
-      if (kind !== 'fetch' && !request.isCut) return readAnswer(store, request)
-      client = request.address
-      return readResponse(fetchHandler(toRequest(request)))
-    },
-    close: async () => {},
-    destroy() {},
+  return async request => {
+    if (kind !== 'fetch' && !request.isCut) return readAnswer(store, request)
+    client = request.address
+    return readResponse(fetchHandler(toRequest(request)))
   }
 }
+
 async function readAnswer(store: Store, request: WireRequest): Promise<WireResponse> {
   const [path = '', query = ''] = request.target.split('?')
   const { method, headers, body, address: client } = request

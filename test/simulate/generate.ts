@@ -81,7 +81,7 @@ function settingOf(choices: Choices): Setting {
     options: optionsOf(choices, begin),
     hashesKeys: choices.chance(0.3),
     keepsLimits: choices.chance(0.3),
-    door: choices.pick(['http', 'http', 'fetch', 'handle'] as const),
+    door: choices.pick(['fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
     isCrowded: choices.chance(0.3),
   }

@@ -30,7 +30,6 @@ const ROOMS = {
   'src/pets': 'pets',
   'src/protocol': 'protocol',
   'adapters/client': 'client',
-  'adapters/http': 'http',
   'adapters/stores/json-file': 'stores/json-file',
   'adapters/stores/kit': 'stores/kit',
 }
@@ -61,11 +60,6 @@ const KEPT = {
     'adapters/stores/json-file/lock.js',
     'await isAlive(disk, owner)',
     'false',
-  ],
-  'a server that closes drops the requests that it has taken': [
-    'adapters/http/sockets.js',
-    'whenIdle(() => ending || socket.destroy());',
-    'socket.destroy();',
   ],
   'a page begins with the last animal of the page before': [
     'adapters/stores/kit/pet-index.js',

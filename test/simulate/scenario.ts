@@ -20,8 +20,8 @@ export interface Setting {
   readonly options: StoreSetting
   readonly hashesKeys: boolean
   readonly keepsLimits: boolean
-  /** Through the HTTP server, `toFetchHandler`, or `handle` of the store. */
-  readonly door: 'http' | 'fetch' | 'handle'
+  /** Through `toFetchHandler`, or `handle` of the store. */
+  readonly door: 'fetch' | 'handle'
   /** Others have taken all budgets for addresses. */
   readonly isCrowded: boolean
   /** Longest call to the disk of the JSON file; items that arrive meanwhile are written together. */

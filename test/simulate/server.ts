@@ -6,7 +6,7 @@ import {
   type PetSnapshot,
   type Store,
 } from '../../src/index.js'
-import { createDoor, type Door } from './door.js'
+import { createDoor } from './door.js'
 import { type Backend, createFileEngine } from './file-engine.js'
 import type { SavedKeys } from './model/keys.js'
 import { seen } from './model/pets.js'
@@ -32,21 +32,17 @@ interface Saved {
 
 /** Time in which a supervisor restarts a process. */
 const START = { least: 1, most: 2_000 }
-/** Longest time in which requests in progress keep a server from closing, in ms. */
-const LONGEST_DRAIN = 20_000
 /** Validity of a client's old key after its replacement. */
 const GRACE = 60_000
 
 /** The server through all of its processes: they come back by themselves. */
 export function createServer(options: Stage) {
-  const { seed, setting, scheduler, model, clock, note, fail, trace } = options
+  const { setting, scheduler, model, clock, note, fail, trace } = options
   const engine = createFileEngine(options)
   const waiting = new Set<() => void>()
   /** Counts the processes; also when one ends. */
   let life = 0
   let running: Process | undefined
-  /** Through which the process is asked, until it is dead. */
-  let door: Door | undefined
   /** The task of the host, which it does not interrupt. */
   let task: { readonly name: string } | undefined
   let saved: Saved = { pets: { pets: [], nextId: 1 }, keys: new Map() }
@@ -102,8 +98,6 @@ export function createServer(options: Stage) {
   function stopped(): void {
     life++
     running = undefined
-    door?.destroy()
-    door = undefined
     model.state.crash()
   }
 
@@ -139,29 +133,19 @@ export function createServer(options: Stage) {
     const given = { ...storeOptions(setting, model.state.keys), storage, clock, rateLimitStore }
     const store = createStore(given)
     store.events.on('*', model.announce)
-    const checks = new Map<WireRequest, (response: WireResponse) => void>()
-    const created = await createDoor(setting.door, store, {
-      ...{ seed: `${seed} 0.${own}`, scheduler, fail },
-      arrives: request => void checks.set(request, model.expect(request, clock())),
-    })
+    const ask = createDoor(setting.door, store)
     const process = { store, backend, serve }
     if (own !== life) return process
-    door = created
     await checkContent(backend)
     await backend.begin()
     return process
 
-    async function serve(given: WireRequest): Promise<WireResponse> {
-      // It may arrive twice.
-      const request = { ...given }
-      const response = await created.answer(request).catch(error => {
-        if (own !== life) return never()
-        throw error
-      })
+    async function serve(request: WireRequest): Promise<WireResponse> {
+      const check = model.expect(request, clock())
+      const response = await ask(request)
       if (own !== life) return never()
       try {
-        checks.get(request)?.(response)
-        checks.delete(request)
+        check(response)
       } catch (error) {
         fail(error)
       }
@@ -222,11 +206,6 @@ export function createServer(options: Stage) {
     const failures = engine.failures('open')
     const { backend } = running ?? {}
     running = undefined
-    const begun = scheduler.now()
-    await door?.close()
-    if (own !== life) return
-    const ms = scheduler.now() - begun
-    ensure(ms <= LONGEST_DRAIN, 'client.ends', () => `the server drained for ${ms} ms`)
     await backend?.close(keeps).catch(error => {
       if (error instanceof Violation) throw error
       if (own !== life) return

@@ -16,7 +16,6 @@ export const INVARIANTS = {
   'ids.ascending': 'ids ascend without gaps, and none is used again',
   'reads.linearizable': 'a list or get shows one state of the store between its begin and its end',
   'response.true': 'status, body and headers are those of the model',
-  'response.sent': 'every request that was taken gets one response, in order',
   'events.true': 'what a response shows was announced to the host',
   'limits.exact': 'admitted, rejected and banned as the model decides, with true headers',
   'file.opens': 'after every crash the file opens, unless the disk fails meanwhile',
