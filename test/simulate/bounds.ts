@@ -1,6 +1,5 @@
 import type { PetSnapshot, RateLimitSnapshot } from '../../src/index.js'
 import type { Setting } from './scenario.js'
-import { customerOf } from './server.js'
 import { ensure } from './violation.js'
 
 const DAY = 86_400_000
@@ -9,32 +8,15 @@ const SKEW = 60_000
 /** Keys that are over are dropped when that many others have come. */
 const MOST_OVER = 1_000
 
-/** Counts of addresses that were banned for longer than any world lasts. */
-export function crowdOf({ isCrowded, begin: lastSeenAt }: Setting): RateLimitSnapshot {
-  const counts = { minuteCount: 0, rejections: 0, dayCount: 0, banLevel: 1 }
-  const usage = { ...counts, lastSeenAt, bannedUntil: NEVER }
-  return Array.from({ length: isCrowded ? MOST_ADDRESSES : 0 }, (_, at) => [
-    `${STRANGER}${at}`,
-    usage,
-  ])
-}
-
-/** So many have budgets of their own, and all others share one. */
-const MOST_ADDRESSES = 10_000
-const STRANGER = 'addr:stranger '
-/** In ms since the epoch. */
-const NEVER = 1e15
-
 /** Counts are kept of those who are known, for a day or as long as a ban is remembered. */
 export function ensureFewCounts(counts: RateLimitSnapshot, { actors }: Setting): void {
   const addresses = actors.map(({ address }) => `addr:${address}`)
-  const known = new Set(['addr:overflow', ...actors.map(({ name }) => name), ...addresses])
+  const known = new Set([...actors.map(({ name }) => name), ...addresses])
   const latest = Math.max(...counts.map(([, { lastSeenAt }]) => lastSeenAt))
   const today = Math.floor((latest - SKEW) / DAY) * DAY
   for (const [partition, { lastSeenAt, bannedUntil }] of counts) {
-    if (partition.startsWith(STRANGER)) continue
     const message = () => `counts of ${partition} are kept, used ${latest - lastSeenAt} ms ago`
-    ensure(known.has(customerOf(partition)), 'memory.bounded', message)
+    ensure(known.has(partition), 'memory.bounded', message)
     ensure(Math.max(lastSeenAt, bannedUntil + DAY) >= today, 'memory.bounded', message)
   }
 }

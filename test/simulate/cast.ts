@@ -24,14 +24,7 @@ export interface CastOptions extends Stage {
 export function createCast(options: CastOptions) {
   const { seed, setting, scheduler, network, model, addKey, trace, fail } = options
   const { hasClockSteps } = options
-  const keys = new Map(
-    setting.actors.map(({ name, keys, expiresIn }) => [
-      name,
-      Array.from({ length: keys }, (_, at) =>
-        at === 0 ? addKey(name, expiresIn) : addKey(`${name} #${at}`),
-      ),
-    ]),
-  )
+  const keys = new Map(setting.actors.map(({ name, expiresIn }) => [name, addKey(name, expiresIn)]))
   const verdicts: (() => void)[] = []
   const actors = new Map(setting.actors.map(actor => [actor.name, create(actor)]))
   let open = 0
@@ -51,7 +44,7 @@ export function createCast(options: CastOptions) {
     },
     /** Gives an actor another API key of the same customer. */
     renewKey(name: string, expiresIn: number | null): void {
-      keys.set(name, [addKey(name, expiresIn)])
+      keys.set(name, addKey(name, expiresIn))
     },
     open: () => open,
     /** Closes all clients, when their calls have ended, and looks at the verdict on each. */
@@ -81,7 +74,7 @@ export function createCast(options: CastOptions) {
       sleep: (ms, { signal } = {}) => sleep(scheduler, ms, signal),
       after: scheduler.after,
       random: () => choices.between(0, 1),
-      key: () => choices.pick(keys.get(name) as readonly string[]),
+      key: () => keys.get(name) as string,
       ...{ model, fail },
     })
   }

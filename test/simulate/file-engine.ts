@@ -6,7 +6,7 @@ import {
 import type { Disk } from '../../adapters/stores/kit/disk.js'
 import { memoryRateLimitStore } from '../../adapters/stores/memory.js'
 import type { RateLimitSnapshot } from '../../src/index.js'
-import { crowdOf, ensureFewCounts, ensureFewKeys } from './bounds.js'
+import { ensureFewCounts, ensureFewKeys } from './bounds.js'
 import { createMachine } from './disk.js'
 import type { Happenings, Stage } from './stage.js'
 import { Violation } from './violation.js'
@@ -20,29 +20,21 @@ export type Backend = Awaited<ReturnType<ReturnType<typeof createFileEngine>['op
 export function createFileEngine(options: Stage) {
   const { seed, setting, scheduler, model, note, fail } = options
   const machine = createMachine(seed, scheduler, setting.diskMs)
-  let path = `${FOLDER}pets.json`
-  let files = 1
+  const path = `${FOLDER}pets.json`
   const known: RateLimitSnapshot = setting.actors.flatMap(({ name, used }) =>
     used ? [[name, used]] : [],
   )
-  let kept: RateLimitSnapshot | undefined = [...known, ...crowdOf(setting)]
-  model.state.limits.restore(known, setting.isCrowded)
+  let kept: RateLimitSnapshot | undefined = known
+  model.state.limits.restore(known)
   let deaths = 0
-  let held: readonly { readonly name: string; readonly disk: Disk }[] = []
+  /** By the processes that have it open. */
+  let held: readonly Disk[] = []
   let intruder: Promise<void> | undefined
   let refusals = 0
-  /** Nothing that a dead process has asked for is counted. */
 
   return {
     ...machine,
     open,
-    /** Copies everything as the command does, while nothing is open. The copy is opened from now on. */
-    async copy() {
-      const next = `${FOLDER}pets-${++files}.json`
-      const before = deaths
-      await copyTo(next)
-      if (deaths === before) path = next
-    },
     /** Files and handles that a closed storage should not have left behind. */
     async leftovers() {
       await intruder
@@ -76,7 +68,7 @@ export function createFileEngine(options: Stage) {
 
   function exit(disk: Disk): void {
     machine.exit(disk)
-    held = held.filter(other => other.disk !== disk)
+    held = held.filter(other => other !== disk)
   }
 
   /** Another process opens the file, and closes it at once if it may. */
@@ -91,7 +83,7 @@ export function createFileEngine(options: Stage) {
       exit(disk)
       intruder = undefined
     }
-    intruder = openFile(path, disk)
+    intruder = openFile(disk)
       .then(storage => storage.close())
       .then(
         () => end('was alone'),
@@ -103,9 +95,8 @@ export function createFileEngine(options: Stage) {
       )
   }
 
-  /** No two processes ever have the same file open. */
+  /** No two processes ever have the file open. */
   async function openFile(
-    name: string,
     disk: Disk,
     report: (message: string) => void = () => {},
   ): Promise<JsonFileStorage> {
@@ -115,7 +106,7 @@ export function createFileEngine(options: Stage) {
       checkText(error)
       report(error.message)
     }
-    const storage = jsonFileStorage(name, { disk, onError })
+    const storage = jsonFileStorage(path, { disk, onError })
     await storage.ready().catch(error => {
       exit(disk)
       checkText(error)
@@ -124,13 +115,12 @@ export function createFileEngine(options: Stage) {
     })
     // A dead process goes on in this one.
     if (deaths !== before) return storage
-    if (held.some(other => other.name === name))
-      fail(new Violation('file.alone', `${name} was opened twice`))
-    held = [...held, { name, disk }]
+    if (held.length > 0) fail(new Violation('file.alone', `${path} was opened twice`))
+    held = [disk]
     return {
       ...storage,
       close() {
-        held = held.filter(other => other.name !== name || other.disk !== disk)
+        held = held.filter(other => other !== disk)
         return storage.close()
       },
     }
@@ -145,26 +135,11 @@ export function createFileEngine(options: Stage) {
       fail(new Violation('file.opens', `an error of ${path} says: ${message}`))
   }
 
-  async function copyTo(next: string): Promise<void> {
-    const disk = machine.start()
-    try {
-      const source = await openFile(path, disk)
-      const target = await openFile(next, disk)
-      const content = await source.dump()
-      await target.restore(content)
-      await target.close()
-      await source.close()
-    } finally {
-      exit(disk)
-    }
-  }
-
   /** Opens all that a process needs. Rejects as the adapters do. */
   async function open() {
     const before = deaths
     const disk = machine.start()
     const storage = await openFile(
-      path,
       disk,
       message =>
         // A dead process goes on in this one, and finds the document of the next.

@@ -1,6 +1,7 @@
 import type { Usage } from '../../src/index.js'
 import { ACTORS } from './actors/index.js'
 import type { DiskCall, DiskFailure } from './disk.js'
+import { SUNSET } from './model/requests.js'
 import { type Choices, choicesOf } from './random.js'
 import type {
   ActorSetting,
@@ -11,9 +12,8 @@ import type {
   PlannedEvent,
   Scenario,
   Setting,
-  StoreSetting,
 } from './scenario.js'
-import { DEFAULTS, usualBanAfter } from './scenario.js'
+import { usualBanAfter } from './scenario.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -34,7 +34,6 @@ function settingOf(choices: Choices): Setting {
   const isRough = choices.chance(0.5)
   // Where nobody is rejected, more reaches the storage.
   const isGenerous = choices.chance(0.5)
-  const hasCrowd = choices.chance(0.2)
   const hasPast = !isGenerous && choices.chance(0.6)
   const probability = () => (isRough && choices.chance(0.5) ? choices.between(0, 0.15) : 0)
   // Near the end of a day, of the removal date, and anywhere.
@@ -53,7 +52,6 @@ function settingOf(choices: Choices): Setting {
         limits,
         used: hasPast ? usageOf(choices, limits, begin) : null,
         address: choices.pick(['local', '192.0.2.7']),
-        keys: kind === 'rude' && hasCrowd ? 300 : 1,
         // The limits of one whose key has expired are those of its address.
         expiresIn: choices.chance(0.3) ? choices.pick([1_000, 60_000]) : null,
         client: {
@@ -78,28 +76,15 @@ function settingOf(choices: Choices): Setting {
     },
     anonymous: choices.pick([null, limitsOf(choices), limitsOf(choices), limitsOf(choices)]),
     idempotencyMs: choices.pick([null, 90_000, 3_600_000, DAY, DAY]),
-    options: optionsOf(choices, begin),
-    hashesKeys: choices.chance(0.3),
+    options: {
+      pagination: choices.chance(0.5),
+      defaultStatus: choices.pick(['available', 'available', 'sold', null] as const),
+    },
     keepsLimits: choices.chance(0.3),
     door: choices.pick(['fetch', 'handle'] as const),
     diskMs: choices.pick([4, 4, 400]),
-    isCrowded: choices.chance(0.3),
   }
 }
-
-function optionsOf(choices: Choices, begin: number): StoreSetting {
-  return {
-    pagination: choices.chance(0.5),
-    defaultStatus: choices.pick(['available', 'available', 'sold', null] as const),
-    cors: choices.chance(0.3),
-    sunsetAt: choices.pick([DEFAULTS.sunsetAt, DEFAULTS.sunsetAt, null, begin + 600_000]),
-    deprecatedAt: choices.pick([null, begin]),
-    standardHeaders: choices.pick([null, null, 'draft-10', 'draft-11'] as const),
-    maxBodyBytes: choices.chance(0.1) ? 90 + choices.below(40) : MIB,
-  }
-}
-
-const MIB = 1_048_576
 
 /** Without any, requests arrive in the very millisecond that they are planned for. */
 const DELAYS = [0, 1, 20, 400, 3_000].map(most => ({ least: Math.min(most, 0.1), most }))
@@ -181,11 +166,11 @@ function lastCrash(choices: Choices, at: number): PlannedEvent[] {
 }
 
 /** An event at a whole minute, day or ban, one ms before it, or one ms after it. */
-function edgeAfter(choices: Choices, at: number, { begin, options }: Setting): number {
+function edgeAfter(choices: Choices, at: number, { begin }: Setting): number {
   const now = begin + at
   const endOf = (window: number) => (Math.floor(now / window) + 1) * window
   const end = choices.pick([
-    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), options.sunsetAt ?? DEFAULTS.sunsetAt],
+    ...[endOf(MINUTE), endOf(MINUTE), endOf(DAY), SUNSET],
     // A ban that begins now, and the time for which it is remembered.
     ...[now + 5 * MINUTE, now + 10 * MINUTE, now + 5 * MINUTE + DAY],
   ])
@@ -209,7 +194,6 @@ function troublesOf(choices: Choices, actors: readonly ActorSetting[]): Trouble[
     () => ({ kind: 'snapshot' }),
     () => ({ kind: 'restore' }),
     restoreBeforeDeath,
-    () => ({ kind: 'swap' }),
     diskFails,
     some => ({ kind: 'second-process', ...anyMoment(some) }),
     restartBesideAnother,
@@ -316,7 +300,7 @@ function planOf(choices: Choices, percent: number, next: () => PetPlan): CallPla
     return { do: 'list', limit, status, after: choices.pick([0, 0, choices.below(100)]) }
   }
   if (percent < 90) return { do: 'get', id: choices.below(40) }
-  return { do: percent < 93 ? 'all' : 'odd' }
+  return { do: 'all' }
 }
 
 const ENDINGS = [

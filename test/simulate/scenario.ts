@@ -18,12 +18,9 @@ export interface Setting {
   readonly anonymous: Limits | null
   readonly idempotencyMs: number | null
   readonly options: StoreSetting
-  readonly hashesKeys: boolean
   readonly keepsLimits: boolean
   /** Through `toFetchHandler`, or `handle` of the store. */
   readonly door: 'fetch' | 'handle'
-  /** Others have taken all budgets for addresses. */
-  readonly isCrowded: boolean
   /** Longest call to the disk of the JSON file; items that arrive meanwhile are written together. */
   readonly diskMs: number
 }
@@ -35,11 +32,6 @@ export type StoreSetting = Pick<StoreSettings, keyof typeof DEFAULTS>
 export const DEFAULTS = {
   pagination: false,
   defaultStatus: 'available',
-  cors: false,
-  sunsetAt: Date.UTC(2030, 11, 5),
-  deprecatedAt: null,
-  standardHeaders: null,
-  maxBodyBytes: 1_048_576,
 } as const
 
 /** Of the options of the client. */
@@ -67,8 +59,6 @@ export interface ActorSetting {
   readonly limits: Limits
   /** Of its connections. */
   readonly address: string
-  /** Number of API keys that it uses in turns, each of a customer of its own. */
-  readonly keys: number
   /** Validity of its first key, in ms. */
   readonly expiresIn: number | null
   /** Error of its clock, in ms. */
@@ -99,7 +89,6 @@ export type PlannedEvent = { readonly at: number } & (
   | { readonly kind: 'restart' }
   | { readonly kind: 'snapshot' }
   | { readonly kind: 'restore' }
-  | { readonly kind: 'swap' }
   | { readonly kind: 'disk-fails'; readonly failure: DiskFailure; readonly calls: number }
   | ({ readonly kind: 'second-process' } & DiskMoment)
   | { readonly kind: 'disk-full'; readonly ms: number }
@@ -125,7 +114,6 @@ export type CallPlan =
   | ({ readonly do: 'list' } & ListPlan)
   | { readonly do: 'get'; readonly id: number }
   | { readonly do: 'all' }
-  | { readonly do: 'odd' }
 
 interface ListPlan {
   readonly limit: number

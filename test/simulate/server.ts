@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   type ApiKey,
   createStore,
@@ -71,7 +70,6 @@ export function createServer(options: Stage) {
       restart: () => host('restart', restart),
       snapshot: () => host('snapshot', snapshot),
       restore: () => host('restore', restore),
-      swap: () => host('swap', swap),
     } as Partial<Happenings>,
     addKey,
     /** Resolves once it listens. */
@@ -252,29 +250,15 @@ export function createServer(options: Stage) {
     model.state.used.replace(keys)
   }
 
-  /** Goes on with a copy in a new file, made as the command `copy` does. */
-  async function swap(_: Backend, isOver: () => boolean): Promise<void> {
-    await close()
-    const own = life
-    if (isOver()) return
-    const failures = engine.failures('open')
-    await engine.copy().catch(error => {
-      if (isOver()) return
-      ensure(engine.failures('open') > failures, 'file.opens', () => `copy: ${error.message}`)
-    })
-    // One that has died since starts by itself.
-    if (life === own) startLater()
-  }
-
   function addKey(id: string, expiresIn: number | null = null): string {
     const old = [...model.state.keys].filter(([, record]) => record.id === id)
     const [key, record] = newKey(++keys, id, expiresIn, options)
     model.state.keys.set(key, record)
-    running?.store.apiKeys.add(...apiKeyOf(key, record, setting))
+    running?.store.apiKeys.add(key, apiKeyOf(record))
     for (const [other] of old) {
       scheduler.after('key removed', GRACE, () => {
         model.state.keys.delete(other)
-        running?.store.apiKeys.remove(nameOf(other, setting))
+        running?.store.apiKeys.remove(other)
       })
     }
     return key
@@ -291,22 +275,12 @@ export function createServer(options: Stage) {
 
 type Work = (backend: Backend, isOver: () => boolean) => Promise<void>
 
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
-
-/** The actor that an id of a key belongs to. */
-export function customerOf(id: string): string {
-  return id.replace(/ #\d+$/, '')
-}
-
 function storeOptions(setting: Setting, keys: ReadonlyMap<string, KeyRecord>) {
-  const { options, idempotencyMs, anonymous, hashesKeys } = setting
+  const { options, idempotencyMs, anonymous } = setting
   return {
     ...withoutDefaults(options, DEFAULTS),
     ...(anonymous && { plans: { anonymous } }),
-    ...(hashesKeys && { sha256 }),
-    apiKeys: Object.fromEntries([...keys].map(([key, record]) => apiKeyOf(key, record, setting))),
+    apiKeys: Object.fromEntries([...keys].map(([key, record]) => [key, apiKeyOf(record)])),
     idempotency: idempotencyMs === null ? null : { ttl: idempotencyMs },
   }
 }
@@ -317,32 +291,18 @@ function newKey(
   expiresIn: number | null,
   { setting, clock }: Pick<Stage, 'setting' | 'clock'>,
 ): [key: string, record: KeyRecord] {
-  const policy = setting.actors.find(({ name }) => name === customerOf(id))?.limits
+  const policy = setting.actors.find(({ name }) => name === id)?.limits
   if (!policy) throw new Error(`Nobody is called ${id}`)
   const expires = expiresIn === null ? undefined : clock() + expiresIn
-  return [`key-${number}-of-${id.replaceAll(/[ #]+/g, '-')}`, { id, policy, expires }]
+  return [`key-${number}-of-${id.replaceAll(' ', '-')}`, { id, policy, expires }]
 }
 
-function apiKeyOf(
-  key: string,
-  { id, policy, expires }: KeyRecord,
-  setting: Setting,
-): [name: string, apiKey: ApiKey] {
+function apiKeyOf({ id, policy, expires: expiresAt }: KeyRecord): ApiKey {
   const { plan, banAfterRejections, ...rates } = policy
-  const limits =
-    banAfterRejections === usualBanAfter(rates.perMinute) ? rates : { ...rates, banAfterRejections }
-  const name = nameOf(key, setting)
-  return [
-    name,
-    plan
-      ? { id, plan, expiresAt: expires }
-      : { id, plan: 'enterprise', limits, expiresAt: expires },
-  ]
-}
-
-/** Some hosts know only the digests of keys. */
-function nameOf(key: string, { hashesKeys }: Setting): string {
-  return hashesKeys ? `sha256:${sha256(key)}` : key
+  if (plan) return { id, plan, expiresAt }
+  const isUsual = banAfterRejections === usualBanAfter(rates.perMinute)
+  const limits = isUsual ? rates : { ...rates, banAfterRejections }
+  return { id, plan: 'enterprise', limits, expiresAt }
 }
 
 /** An empty snapshot fits any content. */

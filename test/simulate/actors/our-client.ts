@@ -55,7 +55,6 @@ export function ourClient(context: ActorContext, idempotency: boolean): Actor {
     if (call.do === 'get') return checked(await current.getPet(call.id + 1, options))
     if (call.do === 'list')
       return (await current.listPets(queryOf(call, true), options)).map(checked)
-    if (call.do === 'odd') return (await current.listPets({}, options)).map(checked)
     const before = [...model.state.history.pets.values()]
     const ids = new Set<unknown>()
     for await (const pet of current.all({}, options)) ids.add(checked(pet).id)

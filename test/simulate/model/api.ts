@@ -6,16 +6,7 @@ import { createEventModel } from './events.js'
 import type { Told } from './limits.js'
 import type { SeenPet } from './pet-history.js'
 import { jsonOf, textOf } from './pets.js'
-import {
-  type Failure,
-  failureOf,
-  isCollection,
-  isOutside,
-  keyNameOf,
-  petIdOf,
-  queryOf,
-  tokenOf,
-} from './requests.js'
+import { type Failure, failureOf, petIdOf, queryOf, SUNSET } from './requests.js'
 import { createState, type KeyRecord, keyOf } from './state.js'
 
 export interface ApiModelOptions {
@@ -38,9 +29,7 @@ interface Call {
 
 export function createApiModel(options: ApiModelOptions) {
   const { anonymous, idempotencyMs, failures, note } = options
-  const { pagination, cors, defaultStatus, sunsetAt, deprecatedAt, standardHeaders } =
-    options.options
-  const rules = { ...options.options, hasIdempotency: idempotencyMs !== null }
+  const { pagination, defaultStatus } = options.options
   const animals = new Map<string, string>()
   const answers = new Map<string, Set<number>>()
   const { announce, ensureAnnounced } = createEventModel()
@@ -71,19 +60,15 @@ export function createApiModel(options: ApiModelOptions) {
       const key = keyOf(state, request, now)
       const policy = key?.policy ?? anonymous ?? ANONYMOUS
       const partition = key?.id ?? `addr:${request.address}`
-      const failure = failureOf(request, key !== undefined, now, rules)
-      const isCounted = !isPreflight(request) && !isOutside(request)
-      const told = isCounted ? state.limits.ask(partition, policy, now) : undefined
-      const isAnswered = told && !told.code && !failure
+      const failure = failureOf(request, key !== undefined, now)
+      const told = state.limits.ask(partition, policy, now)
       const call = { request, now, key, failures: failures() }
-      const checkBody = isAnswered ? expectAnswer(call) : undefined
+      const checkBody = told.code || failure ? undefined : expectAnswer(call)
       return response => {
-        checkHeaders(response, headersFor(request, response, told && { ...told, policy }, now))
-        checkExposed(response)
+        checkHeaders(response, headersFor(request, response, told, now))
         if (checkBody) return checkBody(response)
-        if (isPreflight(request)) return ensureStatus(response, 204)
-        if (!told?.code) return checkError(request, response, failure)
-        checkError(request, response, rejectionOf(told), 'limits.exact')
+        if (!told.code) return checkError(response, failure)
+        checkError(response, rejectionOf(told), 'limits.exact')
         note(told.code)
         checkAnnounced(partition, told)
       }
@@ -92,76 +77,40 @@ export function createApiModel(options: ApiModelOptions) {
     announce,
   }
 
-  function isPreflight({ method, headers }: WireRequest): boolean {
-    const { origin, 'access-control-request-method': asked } = headers
-    return cors === true && method === 'OPTIONS' && origin !== undefined && asked !== undefined
-  }
-
-  /** All of them, but what the answer itself decides: length, Location, Link to a page, replays. */
+  /** All of them, but what the answer itself decides: Location, Link to a page, replays. */
   function headersFor(
     request: WireRequest,
     { status, headers, body }: WireResponse,
-    told: (Told & { readonly policy: Limits }) | undefined,
+    told: Told,
     now: number,
   ): Headers {
-    const length =
-      request.method === 'HEAD' ? headers['content-length'] : String(Buffer.byteLength(body))
-    const isPage = isCollection(request) && pagination && status === 200
+    const isPage = request.method === 'GET' && petIdOf(request) === undefined
     return {
       date: new Date(Math.floor(now / 1000) * 1000).toUTCString(),
-      ...(told && {
-        'x-ratelimit-limit': told.limit,
-        'x-ratelimit-remaining': told.remaining,
-        'x-ratelimit-reset': told.reset,
-      }),
-      ...(told && standardHeaders && draftHeaders(told, told.policy, now)),
-      ...(status !== 204 && {
-        'content-type': 'application/json',
-        'content-length': length,
-        'x-content-type-options': 'nosniff',
-      }),
-      ...(status === 204 && {
-        'access-control-allow-methods': 'GET, HEAD, POST',
-        'access-control-allow-headers': 'Authorization, *',
-        'access-control-max-age': '86400',
-      }),
-      ...(cors && { 'access-control-allow-origin': '*', vary: 'Origin' }),
-      ...(cors &&
-        request.headers['origin'] !== undefined && {
-          'access-control-expose-headers': headers['access-control-expose-headers'],
-        }),
+      'x-ratelimit-limit': told.limit,
+      'x-ratelimit-remaining': told.remaining,
+      'x-ratelimit-reset': told.reset,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'x-content-type-options': 'nosniff',
       ...(petIdOf(request) !== undefined && {
-        ...(deprecatedAt !== null && { deprecation: `@${Math.floor(deprecatedAt / 1000)}` }),
-        ...(sunsetAt !== null && { sunset: new Date(sunsetAt).toUTCString() }),
+        sunset: new Date(SUNSET).toUTCString(),
         link: '<../pets>; rel="successor-version"',
       }),
-      ...(told?.code && { 'retry-after': told.retryAfter, 'cache-control': 'no-store' }),
+      ...(told.code && { 'retry-after': told.retryAfter, 'cache-control': 'no-store' }),
       ...(status === 503 && { 'retry-after': '1' }),
-      ...(status === 401 && { 'www-authenticate': challengeOf(request) }),
-      ...(status === 405 && { allow: isCollection(request) ? 'GET, HEAD, POST' : 'GET, HEAD' }),
+      ...(status === 401 && { 'www-authenticate': CHALLENGE }),
       ...(status === 201 && { location: `pets/${JSON.parse(body).id}` }),
       ...(status === 201 &&
         headers['idempotent-replayed'] !== undefined && { 'idempotent-replayed': 'true' }),
-      ...(isPage && { link: headers['link'] }),
+      ...(isPage && pagination && status === 200 && { link: headers['link'] }),
     }
   }
 
   function expectAnswer(call: Call): (response: WireResponse) => void {
     const { request } = call
-    if (request.method === 'HEAD') return expectHead(request)
     if (request.method === 'POST') return expectCreate(call)
-    return isCollection(request) ? expectList(call) : expectPet(call)
-  }
-
-  /** The status of GET, without its body. */
-  function expectHead(request: WireRequest): (response: WireResponse) => void {
-    const statuses = isCollection(request) ? [200] : [200, 404]
-    return ({ status, headers, body }) => {
-      const length = Number(headers['content-length'])
-      const isRight = body === '' && statuses.includes(status) && length > 1
-      ensure(isRight, 'response.true', () => `HEAD gets ${status}, ${length} bytes, and ${body}`)
-      note('HEAD')
-    }
+    return petIdOf(request) === undefined ? expectList(call) : expectPet(call)
   }
 
   function expectList(call: Call): (response: WireResponse) => void {
@@ -202,7 +151,7 @@ export function createApiModel(options: ApiModelOptions) {
     const operation = state.history.read()
     return response => {
       if (response.status === 404) {
-        checkError(request, response, { status: 404, code: 'not_found', words: ['pet'] })
+        checkError(response, { status: 404, code: 'not_found', words: ['pet'] })
         operation.got(id, undefined)
         return
       }
@@ -218,21 +167,20 @@ export function createApiModel(options: ApiModelOptions) {
   function expectCreate(call: Call): (response: WireResponse) => void {
     const { request, now, key } = call
     if (request.isCut) {
-      return response => {
-        const { status } = response
-        checkError(request, response, { status, code: HALVES[status] ?? '', words: [] })
-      }
+      const half = { status: 400, code: 'invalid_request', words: [] }
+      return response => checkError(response, half)
     }
     const { name } = JSON.parse(request.body ?? '') as { name: string }
     const text = animals.get(name)
     if (text === undefined) throw new Error(`Nobody sends ${name}`)
-    const isNamed = idempotencyMs !== null && request.headers['idempotency-key'] !== undefined
-    const use = isNamed ? state.used.use(`${key?.id} ${keyNameOf(request)}`, name, now) : undefined
+    const keyName = request.headers['idempotency-key']?.replaceAll('"', '')
+    const isNamed = idempotencyMs !== null && keyName !== undefined
+    const use = isNamed ? state.used.use(`${key?.id} ${keyName}`, name, now) : undefined
     const operation = state.history.create(name, text, use?.most)
     return response => {
       if (use && response.status === 422) {
         const words = ['Idempotency-Key', 'another animal']
-        checkError(request, response, { status: 422, code: 'idempotency_key_reused', words })
+        checkError(response, { status: 422, code: 'idempotency_key_reused', words })
         operation.refused()
         use.reused()
         note('422')
@@ -267,7 +215,7 @@ export function createApiModel(options: ApiModelOptions) {
     const message = () => `503 while nothing fails: ${response.body}`
     ensure(failures() > before, 'storage.available', message)
     const unavailable = { status: 503, code: 'storage_unavailable', words: [''] }
-    checkError(undefined, response, unavailable)
+    checkError(response, unavailable)
     ensureAnnounced('storage.failed', { operation: 'createPet' })
     note('503')
   }
@@ -301,58 +249,27 @@ function checkHeaders({ headers }: WireResponse, expected: Headers): void {
   }
 }
 
-/** Scripts of a page may read what is not safelisted (Fetch standard) only if this header names it. */
-function checkExposed({ headers }: WireResponse): void {
-  const exposed = headers['access-control-expose-headers']?.toLowerCase().split(', ')
-  const hidden = Object.keys(headers).filter(name => !exposed?.includes(name) && !SAFE.test(name))
-  const message = () => `scripts cannot read ${hidden.join(', ')}`
-  ensure(!exposed || hidden.length === 0, 'response.true', message)
-}
-
-const SAFE =
-  /^(access-control-.*|cache-control|content-length|content-type|vary|x-content-type-options)$/
-
-/** Both windows, and the one that applies (draft-ietf-httpapi-ratelimit-headers-10). */
-function draftHeaders(told: Told, { perMinute, perDay }: Limits, now: number): Headers {
-  const seconds = Math.max(0, Math.ceil(Number(told.reset) - now / 1_000))
-  return {
-    ratelimit: `"${told.window}";r=${told.remaining};t=${seconds}`,
-    'ratelimit-policy': `"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`,
-  }
-}
-
 function rejectionOf({ code = 'rate_limit_exceeded', limit, window, reset }: Told): Failure {
   const until = new Date(Number(reset) * 1_000).toISOString().replace('.000Z', 'Z')
   const why = code === 'api_key_banned' ? 'banned' : `limit of ${limit} requests per ${window}`
   return { status: 429, code, words: [why, `until ${until}`] }
 }
 
-/** By status, what half a body may be answered with. */
-const HALVES: Readonly<Record<number, string>> = {
-  400: 'invalid_request',
-  413: 'payload_too_large',
-  415: 'unsupported_media_type',
-}
-
-/** RFC 6750 §3: no error code for a request without a bearer token. */
-function challengeOf(request: WireRequest): string {
-  const error = tokenOf(request) === undefined ? '' : ', error="invalid_token"'
-  return `Bearer realm="animal-adoption-store"${error}`
-}
+/** RFC 6750 §3: each request has a bearer token. */
+const CHALLENGE = 'Bearer realm="animal-adoption-store", error="invalid_token"'
 
 /** The whole body, but for words of the message that the rules leave open. */
 function checkError(
-  request: WireRequest | undefined,
   { status, body }: WireResponse,
   expected: Failure | undefined,
   invariant: Invariant = 'response.true',
 ): void {
   const { code, words } = expected ?? { code: '', words: [] }
-  const { message = '' } = (body === '' ? {} : JSON.parse(body)) as { message?: string }
+  const { message = '' } = JSON.parse(body) as { message?: string }
   const says =
     body === JSON.stringify({ code, message, status }) &&
     words.every(word => message.includes(word))
-  const isRight = status === expected?.status && (request?.method === 'HEAD' ? body === '' : says)
+  const isRight = status === expected?.status && says
   const shown = () => `${status} ${body.slice(0, 300)} instead of ${JSON.stringify(expected)}`
   ensure(isRight, invariant, shown)
 }

@@ -30,25 +30,20 @@ export type LimitModel = ReturnType<typeof createLimitModel>
 /** The limits of the specification (spec §8), written once more and for reading only. */
 export function createLimitModel() {
   let budgets = new Map<string, Budget>()
-  /** All addresses share one budget, as there are so many others. */
-  let isShared = false
 
   return {
     /** @param now the clock of the server, in ms since the epoch */
     ask(partition: string, policy: Limits, now: number): Told {
-      const name = isShared && partition.startsWith('addr:') ? 'addr:overflow' : partition
-      const budget = budgets.get(name) ?? unused()
-      budgets.set(name, budget)
+      const budget = budgets.get(partition) ?? unused()
+      budgets.set(partition, budget)
       return ask(budget, policy, now)
     },
     /** The counts are gone: the process ended. */
     forget(): void {
       budgets = new Map()
-      isShared = false
     },
     /** The counts are these. */
-    restore(snapshot: RateLimitSnapshot, isCrowded: boolean): void {
-      isShared = isCrowded
+    restore(snapshot: RateLimitSnapshot): void {
       budgets = new Map(snapshot.map(([partition, usage]) => [partition, budgetOf(usage)]))
     },
   }
