@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { loadDriver } from '../../../adapters/stores/sqlite/driver.js'
 import { sqliteStorage } from '../../../adapters/stores/sqlite/index.js'
 import { runInThread } from '../../support/command.js'
-import { MAIN } from '../../support/paths.js'
 import { served } from '../../support/served.js'
 import { testUnless } from '../../support/test-unless.js'
 import { temporaryFolders } from '../json-file/json-files.js'
@@ -18,13 +16,14 @@ const folder = temporaryFolders()
 test('sqlite cli - animals, counts and bans survive a restart', async t => {
   const path = join(folder(), 'pets.sqlite')
   const keys = join(folder(), 'keys.json')
-  // A minute may end during the test; a day hardly does.
   const limits = { perMinute: 1_000, perDay: 20 }
   fs.writeFileSync(
     keys,
     JSON.stringify({ 's3cret-key': { id: 'web', plan: 'enterprise', limits } }),
   )
-  const flags = ['--store', path, '--rate-limit-store', `sqlite:${path}`, '--keys', keys]
+  // No day ends during the test.
+  const noon = ['--time', '2030-01-01T12:00:00Z']
+  const flags = ['--store', path, '--rate-limit-store', `sqlite:${path}`, '--keys', keys, ...noon]
   const first = await serve(t, flags)
   assert.equal(first.ready.store, path)
   assert.equal(first.ready.rateLimitStore, `sqlite:${path}`)
@@ -60,38 +59,28 @@ test('sqlite cli - --seed fills a new file and no other', async t => {
 
 test('sqlite cli - check reads a file, and fails when it is damaged', async () => {
   const above = folder()
-  const storage = sqliteStorage(join(above, 'pets.sqlite'))
+  const path = join(above, 'pets.sqlite')
+  const storage = sqliteStorage(path)
   const pets = Array.from({ length: 2_000 }, (_, at) => ({ id: at + 1, name: 'R', categoryId: 1 }))
   await storage.restore({ pets, nextId: 2_001 })
   await storage.close()
-  fs.writeFileSync(join(above, 'pets.json'), '{"pets":[]}')
-  assert.deepEqual(run(above, ['check', 'pets.sqlite']), {
-    status: 0,
-    stdout: 'pets.sqlite: 2000 animals, the next id is 2001\n',
-    stderr: '',
-  })
-  assert.equal(
-    run(above, ['check', 'pets.json']).stdout,
-    'pets.json: 0 animals, the next id is 1\n',
-  )
-  const bytes = fs.readFileSync(join(above, 'pets.sqlite'))
-  fs.writeFileSync(join(above, 'pets.sqlite'), bytes.fill('damage', 8 * 4_096))
-  const damaged = run(above, ['check', 'pets.sqlite'])
-  assert.equal(damaged.status, 1)
-  assert.equal(damaged.stdout, '')
-  assert.match(damaged.stderr, /^animal-adoption-store: pets\.sqlite.*\n|^pets\.sqlite: .*\n/)
+  const stdout = `${path}: 2000 animals, the next id is 2001\n`
+  assert.deepEqual(await runInThread(['check', path]), { code: 0, stdout, stderr: '' })
+  const bytes = fs.readFileSync(path)
+  fs.writeFileSync(path, bytes.fill('damage', 8 * 4_096))
+  const damaged = await runInThread(['check', path])
+  assert.deepEqual([damaged.code, damaged.stdout], [1, ''])
+  assert.match(damaged.stderr, /pets\.sqlite.*\n/)
   // The first page has the list of tables.
-  fs.writeFileSync(join(above, 'pets.sqlite'), bytes.fill('damage', 100))
-  assert.deepEqual(run(above, ['check', 'pets.sqlite']), {
-    status: 1,
-    stdout: '',
-    stderr:
-      'animal-adoption-store: pets.sqlite is damaged; run animal-adoption-store check, and restore a backup\n',
-  })
-  assert.match(
-    run(above, ['copy', 'pets.sqlite', 'b.json']).stderr,
-    /pets\.sqlite is damaged; run animal-adoption-store check, and restore a backup\n$/,
-  )
+  fs.writeFileSync(path, bytes.fill('damage', 100))
+  const fix = 'run animal-adoption-store check, and restore a backup'
+  const stderr = `animal-adoption-store: ${path} is damaged; ${fix}\n`
+  for (const words of [
+    ['check', path],
+    ['copy', path, join(above, 'b.json')],
+  ]) {
+    assert.deepEqual(await runInThread(words), { code: 1, stdout: '', stderr })
+  }
 })
 
 test('sqlite cli - a file without a store is neither checked nor copied, and stays as it is', async () => {
@@ -134,12 +123,4 @@ function create(baseUrl: string, key = 'demo-free'): Promise<Response> {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: '{"name":"Rex","categoryId":1}',
   })
-}
-
-function run(cwd: string, words: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...words], {
-    cwd,
-    encoding: 'utf8',
-  })
-  return { status, stdout, stderr }
 }
