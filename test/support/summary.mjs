@@ -1,5 +1,6 @@
 // The reporter of `npm test`: a dot for 50 tests and an F for each failure as they run; then each failure once, with what its file
 // wrote to stderr, the counts, and why tests were skipped. A file that passes prints nothing.
+import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { inspect } from 'node:util'
 
@@ -12,8 +13,8 @@ export default async function* summary(source) {
   const start = performance.now()
   for await (const { type, data } of source) {
     if (type === 'test:stderr') {
-      const from = programOf(data.file)
-      stderr.set(from, (stderr.get(from) ?? '') + data.message)
+      const { file = 'no file', message } = data
+      stderr.set(file, (stderr.get(file) ?? '') + message)
     }
     if (type !== 'test:pass' && type !== 'test:fail') continue
     if (data.details.type === 'suite') continue
@@ -37,8 +38,8 @@ export default async function* summary(source) {
     if (!messages.has(said)) yield `${cause instanceof Error ? shown : said}\n`
     messages.add(said)
     for (const [from, text] of stderr) {
-      if (!programOf(file).startsWith(from)) continue
-      yield `stderr of ${from}:\n${text}`
+      if (!isOf(from, file)) continue
+      yield `stderr of ${relative('.', from)}:\n${text}`
       stderr.delete(from)
     }
   }
@@ -47,9 +48,9 @@ export default async function* summary(source) {
   for (const [reason, count] of skips) yield `skipped ${count}: ${reason}\n`
 }
 
-/** A file, or the folder whose tests test/run.mjs runs together. */
-function programOf(file = 'no file') {
-  return relative('dist/test', file)
-    .replaceAll('\\', '/')
-    .replace(/^together\/(.*)\.js$/, '$1/')
+/** True if a file printed this, or one with which test/run.mjs runs it together. */
+function isOf(from, file = 'no file') {
+  if (from === file) return true
+  const imported = relative('dist/test', file).replaceAll('\\', '/')
+  return /\btogether\b/.test(from) && readFileSync(from, 'utf8').includes(`'../${imported}'`)
 }

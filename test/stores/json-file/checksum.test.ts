@@ -8,7 +8,7 @@ import { never, REX, temporaryFolders } from './json-files.js'
 const folder = temporaryFolders()
 const opened = folder()
 // Not a divisor of 8, so every bit of a byte is flipped in some byte.
-const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 5
+const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 11
 const CHANGED =
   /pets\.json has changed since it was saved: its checksum does not match\. [^\n]*remove its `crc32`$/
 
