@@ -46,24 +46,6 @@ test('engines - what waits for a frozen PostgreSQL is bounded in number and time
   await other.close()
 })
 
-test('engines - Redis is frozen: every request is answered meanwhile', {
-  skip: withoutRedis,
-}, async () => {
-  const { store, degraded, limits } = await openStore()
-  const pets = store.forKey('secret')
-  await pets.listPets()
-  await (redis as Engine).signal('SIGSTOP')
-  for (let n = 0; n < 500; n++) await pets.listPets()
-  assert.match(degraded[0] ?? '', /did not answer within 150 ms/)
-  await (redis as Engine).signal('SIGCONT')
-  const before = (await limits.inspect('me'))?.dayCount
-  await until(async () => {
-    await pets.listPets()
-    return (await limits.inspect('me'))?.dayCount !== before
-  })
-  await limits.close()
-})
-
 test('engines - a connection to Redis that died unnoticed is replaced', {
   skip: withoutRedis,
 }, async () => {

@@ -41,31 +41,6 @@ test('json file keys - the page shows journal and document as they are written',
   assertPrinted(written.slice(written.indexOf('],"nextId"')), document)
 })
 
-test('json file keys - survive a crash before and after a compaction', async () => {
-  let compact = () => {}
-  const { path, storage } = await opened({
-    whenIdle: task => {
-      compact = task
-      return () => {}
-    },
-  })
-  await storage.insertOnce(REX, once('k1'), 0)
-  const first = await crashed(path)
-  assert.equal((await first.insertOnce(REX, once('k1'), 999)).pet.id, 1)
-  await first.close()
-  await storage.insertOnce(REX, once('k2'), 0)
-  compact()
-  await storage.insertOnce(REX, once('k3'), 0)
-  const second = await crashed(path)
-  assert.deepEqual(
-    (await second.dump()).idempotencyKeys?.map(
-      ({ idempotencyKey, petId }) => `${idempotencyKey} ${petId}`,
-    ),
-    ['k1 1', 'k2 2', 'k3 3'],
-  )
-  await second.close()
-})
-
 test('json file keys - a repeated key in one batch is stored once, and rejected with it', async () => {
   let full = false
   const disk = watchedDisk(call => {
