@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { toNodeHandler } from '../../adapters/http/index.js'
@@ -10,11 +8,12 @@ import { withDocs } from '../../adapters/pages/openapi/docs.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
 import { createTestDouble } from '../../adapters/test-double/index.js'
 import { createStore } from '../../src/index.js'
+import { serveHttp } from '../support/http-server.js'
 
 const KEY = { authorization: 'Bearer demo', 'content-type': 'application/json' }
 
-test('toNodeHandler - serves a store on a server of the app, Error bodies included', async () => {
-  await using app = await serve(toNodeHandler(open()))
+test('toNodeHandler - serves a store on a server of the app, Error bodies included', async t => {
+  const app = await serveHttp(t, toNodeHandler(open()))
   const pets = `${app.origin}/v1/pets`
   const created = await send(pets, { method: 'POST', body: '{"name":"Rex","categoryId":1}' })
   assert.deepEqual([created.status, created.location], [201, 'pets/1'])
@@ -23,14 +22,14 @@ test('toNodeHandler - serves a store on a server of the app, Error bodies includ
   assert.deepEqual((await send(pets)).body, [created.body])
 })
 
-test('toNodeHandler - works where the framework strips a part of the path from the URL', async () => {
+test('toNodeHandler - works where the framework strips a part of the path from the URL', async t => {
   // NestJS strips all that it matches, also of the API.
   for (const [stripped, path] of [
     ['/store', '/store/v1/pets'],
     ['/v1/pets', '/v1/pets'],
   ] as const) {
     const handler = toNodeHandler(open({ pagination: true }))
-    await using app = await serve((message, response) => {
+    const app = await serveHttp(t, (message, response) => {
       const originalUrl = message.url ?? ''
       const url = originalUrl.slice(stripped.length).replace(/^(?!\/)/, '/')
       handler(Object.assign(message, { originalUrl, url }), response)
@@ -48,9 +47,9 @@ test('toNodeHandler - works where the framework strips a part of the path from t
   }
 })
 
-test('toNodeHandler - passes on what it does not serve, and only that', async () => {
+test('toNodeHandler - passes on what it does not serve, and only that', async t => {
   const handler = toNodeHandler(withDocs(open()))
-  await using app = await serve((message, response) =>
+  const app = await serveHttp(t, (message, response) =>
     handler(message, response, () => response.writeHead(418).end('{"code":"next"}')),
   )
   for (const [path, status] of [
@@ -70,7 +69,7 @@ test('toNodeHandler - passes on a request with its body', async t => {
   t.after(double.close)
   for (const api of [open(), withConsole(open()), double.handler]) {
     const handler = toNodeHandler(api)
-    await using app = await serve(async (message, response) => {
+    const app = await serveHttp(t, async (message, response) => {
       // As after a middleware that looks up a session: by now, all of the body has arrived.
       while (!message.complete) await new Promise(setImmediate)
       handler(message, response, async () => {
@@ -102,9 +101,9 @@ test('toNodeHandler - passes on a request with its body', async t => {
   )
 })
 
-test('toNodeHandler - names the fix when a body parser has already run', async () => {
+test('toNodeHandler - names the fix when a body parser has already run', async t => {
   const handler = toNodeHandler(open())
-  await using app = await serve(async (message, response) => {
+  const app = await serveHttp(t, async (message, response) => {
     message.resume()
     await once(message, 'end')
     handler(message, response)
@@ -122,12 +121,12 @@ test('toNodeHandler - the app that has read a body is warned once', async t => {
   assert.equal(warnings.mock.callCount(), 1)
 })
 
-test('toNodeHandler - errors of a broken handler reach the error handling of the app', async () => {
+test('toNodeHandler - errors of a broken handler reach the error handling of the app', async t => {
   const broken = () => {
     throw new Error('at once')
   }
   const handler = toNodeHandler({ ...open(), handle: broken })
-  await using app = await serve((message, response) =>
+  const app = await serveHttp(t, (message, response) =>
     handler(message, response, error => response.writeHead(500).end(JSON.stringify(`${error}`))),
   )
   assert.equal((await send(`${app.origin}/v1/pets`)).body, 'Error: at once')
@@ -140,18 +139,6 @@ test('toNodeHandler - an invalid option is named', () => {
 function open(options: { pagination?: boolean } = {}) {
   const apiKeys = { demo: { id: 'demo', plan: 'business' } } as const
   return createStore({ storage: memoryStorage(), apiKeys, ...options })
-}
-
-async function serve(listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const close = async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
-  return { origin: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: close }
 }
 
 async function send(url: string, init: RequestInit = {}) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
 import { runInThread, startInThread } from '../../support/command.js'
+import { serveHttp } from '../../support/http-server.js'
 import { served, startServer } from '../../support/served.js'
 import { batchFor, movedOf, sealed, temporaryFolders } from './json-files.js'
 
@@ -92,10 +92,7 @@ test('json file - demo animals are stored with the demo keys only, and once the 
   const path = join(folder(), 'pets.json')
   const keys = join(folder(), 'keys.json')
   fs.writeFileSync(keys, '{"secret":{"id":"web","plan":"pro"}}')
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  t.after(() => taken.close())
-  const port = String((taken.address() as AddressInfo).port)
+  const port = String((await serveHttp(t)).port)
   for (const words of [[], ['--seed', 'edge']]) {
     const { code, stderr } = await runInThread(['serve', ...SERVE, path, '--port', port, ...words])
     assert.deepEqual([code, fs.readFileSync(path, 'utf8')], [1, EMPTY])
