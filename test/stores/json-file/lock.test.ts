@@ -14,8 +14,8 @@ import { hideHolder, never, REX, stored, temporaryFolders } from './json-files.j
 
 const folder = temporaryFolders()
 
-/** Of the places where a process may be paused, every third by default. */
-const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 3
+/** Of the places where a process may be paused, every fourth by default. */
+const STEP = process.env['ADOPTION_STORE_CHAOS'] === 'long' ? 1 : 4
 
 const CHANGES: Record<string, (storage: JsonFileStorage) => Promise<unknown>> = {
   'an insert': storage => storage.insert({ ...REX, name: 'theirs' }),
