@@ -72,7 +72,7 @@ test('snapshot - an unknown or missing one is reported as such', async () => {
     ['x', "'x'"],
     [undefined, 'nothing'],
   ] as const) {
-    const message = `Expected a snapshot or the name of one, got ${got}`
-    await assert.rejects(double.restore(given as never), { name: 'OptionError', message })
+    const error = { name: 'OptionError', option: 'snapshot', got }
+    await assert.rejects(double.restore(given as never), error)
   }
 })
