@@ -3,7 +3,7 @@ import type { Awaitable } from '../../../src/lib/async.js'
 import type { IsGone } from '../../../src/ports.js'
 import { type BatchLimits, createBatches, stillWaited, type Waiting } from '../kit/batches.js'
 import type { Connection } from './connection.js'
-import { lockedFor } from './failures.js'
+import { LOCKED, SqliteError } from './failures.js'
 
 interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue'> {
   readonly timeoutMs: number
@@ -15,8 +15,7 @@ export function createChanges<Change, Answer>(
   connection: Connection,
   { timeoutMs, apply, ...limits }: ChangeOptions<Change, Answer>,
 ) {
-  const { path } = connection
-  const late = () => lockedFor(path)
+  const late = () => new SqliteError(connection.path, LOCKED)
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const batches = createBatches(settle, { ...limits, queue })
   return {

@@ -95,10 +95,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
   return {
     path,
     prepare: (sql: string) => database.prepare(sql),
-    /**
-     * Prepares the insert of one row.
-     * @returns a function that returns its rowid, and throws if a trigger ignores it
-     */
+    /** Prepares an insert, which returns the rowid, and throws if a trigger ignores it. */
     prepareInsert(sql: string) {
       const statement = database.prepare(sql)
       return (...values: readonly Value[]): number => {
@@ -121,10 +118,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
     reading: <T>(part: () => T) => transactions.run('reading', part),
     /** Writes all or nothing while it holds the lock, as part of a task. */
     writing: <T>(part: () => T) => transactions.run('writing', part),
-    /**
-     * Runs a long part, which needs its own connection.
-     * @param mayBegin throws if the wait for the lock is to end
-     */
+    /** Runs a long part on its own connection. @param mayBegin throws when the wait is to end */
     async during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>) {
       const { begin, commit, undo } = transactions
       await run(() => {
@@ -150,10 +144,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
     },
   }
 
-  /**
-   * Runs a task at once. While another process holds the lock, it is repeated until `giveUp`
-   * returns true, by default after the time limit.
-   */
+  /** Runs a task, again while another process holds the lock, until `giveUp` or the time limit. */
   function run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T> {
     try {
       return use(task, false)

@@ -19,10 +19,6 @@ export function explain(error: unknown, path: string): unknown {
   return new SqliteError(path, reason, { cause: error })
 }
 
-export function lockedFor(path: string): SqliteError {
-  return new SqliteError(path, LOCKED)
-}
-
 export function isBusy(error: unknown): boolean {
   return REASONS[resultCode(error) ?? 0] === LOCKED
 }
@@ -39,7 +35,7 @@ export const NOT_A_DATABASE =
   'is not a SQLite database; name another file, this one was left as it is'
 export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
 export const RUN_CHECK = 'run animal-adoption-store check, and '
-const LOCKED = 'is locked by another process, which did not finish in time; try again later'
+export const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 const REASONS: Readonly<Record<number, string>> = {
   /* BUSY */ 5: LOCKED,

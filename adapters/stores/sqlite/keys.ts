@@ -12,8 +12,8 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
   const use =
     prepareInsert(`INSERT OR REPLACE INTO pet_keys (scope, key, fingerprint, expires_at, pet_id)
     VALUES (?, ?, ?, ?, ?)`)
-  const readPart = prepare(`SELECT place, scope, key, fingerprint, expires_at, pet_id FROM ${join}
-    WHERE place > ? ORDER BY place LIMIT ?`)
+  const readPart = prepare(`SELECT place, scope, key, fingerprint, expires_at AS expiresAt,
+    pet_id AS petId FROM ${join} WHERE place > ? ORDER BY place LIMIT ?`)
   const removeAll = prepare('DELETE FROM pet_keys')
   const dropExpired = prepare(`DELETE FROM pet_keys WHERE expires_at <= ? AND place IN
     (SELECT place FROM pet_keys ORDER BY place LIMIT 2)`)
@@ -30,13 +30,10 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
     /** In order of use, in parts of at most `size`. */
     *readParts(size: number): Iterable<readonly UsedKey[]> {
       for (let rows = readPart.all(0, size); rows.length > 0; ) {
-        yield rows.map(row => ({
-          scope: fromText(row['scope']),
-          idempotencyKey: fromText(row['key']),
-          fingerprint: row['fingerprint'],
-          expiresAt: row['expires_at'],
-          petId: row['pet_id'],
-        }))
+        yield rows.map(({ scope, key, fingerprint, expiresAt, petId }) => {
+          const name = { scope: fromText(scope), idempotencyKey: fromText(key) }
+          return { ...name, fingerprint, expiresAt, petId }
+        })
         rows = readPart.all(rows.at(-1)?.['place'], size)
       }
     },

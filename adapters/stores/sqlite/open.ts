@@ -2,7 +2,6 @@ import {
   check,
   isText,
   type OptionsOf,
-  type SettingsOf,
   settingsOf,
   withDefault,
 } from '../../../src/lib/check-options.js'
@@ -40,19 +39,16 @@ export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
  * await storage.close()
  */
 export function sqliteStorage(path: string, options?: SqliteOptions): SqliteStorage {
-  return openStorage(path, settingsOf(SQLITE_OPTIONS, options), true)
+  return openStorage(path, options)
 }
 
 /** Opens a file for reading; an empty one is refused, and stays empty. */
 export function existingStorage(path: string): SqliteStorage {
-  return openStorage(path, settingsOf(SQLITE_OPTIONS, undefined), false)
+  return openStorage(path, undefined, false)
 }
 
-function openStorage(
-  path: string,
-  { timeout: timeoutMs }: SettingsOf<typeof SQLITE_OPTIONS>,
-  create: boolean,
-): SqliteStorage {
+function openStorage(path: string, options?: SqliteOptions, create = true): SqliteStorage {
+  const { timeout: timeoutMs } = settingsOf(SQLITE_OPTIONS, options)
   check('path', path, isText)
   const connectAgain = <T>(use: (connection: Connection) => T) =>
     connect(path, { timeoutMs, synced: true, create }, use)

@@ -14,7 +14,6 @@ import { openAtUse } from '../kit/open-at-use.js'
 import { memoryRateLimitStore } from '../memory.js'
 import { createChanges } from './batch-changes.js'
 import { type Connection, connect } from './connection.js'
-import type { Row } from './driver.js'
 import { SqliteError } from './failures.js'
 import { fromText, toText } from './rows.js'
 
@@ -154,8 +153,10 @@ interface Request {
 
 function createTable({ prepare, prepareInsert }: Connection) {
   const columns = 'last_seen, minute_count, rejections, day_count, banned_until, ban_level'
-  const read = prepare(`SELECT ${columns} FROM usage WHERE partition = ?`)
-  const readAll = prepare(`SELECT partition, ${columns} FROM usage ORDER BY partition`)
+  const fields = `last_seen AS lastSeenAt, minute_count AS minuteCount, rejections,
+    day_count AS dayCount, banned_until AS bannedUntil, ban_level AS banLevel`
+  const read = prepare(`SELECT ${fields} FROM usage WHERE partition = ?`)
+  const readAll = prepare(`SELECT partition, ${fields} FROM usage ORDER BY partition`)
   const write = prepareInsert(
     `INSERT OR REPLACE INTO usage (partition, ${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -164,10 +165,10 @@ function createTable({ prepare, prepareInsert }: Connection) {
   return {
     read(partition: string): Usage | undefined {
       const row = read.get(toText(partition))
-      return row && toUsage(row)
+      return row && ({ ...row } as Usage)
     },
     readAll: (): RateLimitSnapshot =>
-      readAll.all().map(row => [fromText(row['partition']), toUsage(row)] as const),
+      readAll.all().map(({ partition, ...row }) => [fromText(partition), row as Usage] as const),
     write(partition: string, usage: Usage): void {
       const { lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel } = usage
       const counts = [lastSeenAt, minuteCount, rejections, dayCount, bannedUntil, banLevel]
@@ -177,17 +178,6 @@ function createTable({ prepare, prepareInsert }: Connection) {
       if (partition === undefined) removeAll.run()
       else remove.run(toText(partition))
     },
-  }
-}
-
-function toUsage(row: Row): Usage {
-  return {
-    lastSeenAt: row['last_seen'],
-    minuteCount: row['minute_count'],
-    rejections: row['rejections'],
-    dayCount: row['day_count'],
-    bannedUntil: row['banned_until'],
-    banLevel: row['ban_level'],
   }
 }
 

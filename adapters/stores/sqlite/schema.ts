@@ -8,7 +8,7 @@ const VERSION = 1
 
 const TABLES = `CREATE TABLE pets (
     id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND ${Number.MAX_SAFE_INTEGER - 1}),
-    -- A JSON string: a lone surrogate has no UTF-8.
+    -- A JSON string, as are all texts of users: a lone surrogate has no UTF-8.
     name TEXT NOT NULL,
     category_id INTEGER NOT NULL,
     -- IN would build a table of the three at each insert: a seventh of its time without the disk.
@@ -32,7 +32,6 @@ const TABLES = `CREATE TABLE pets (
   CREATE TABLE pet_keys (
     -- The order in which the keys were used.
     place INTEGER PRIMARY KEY,
-    -- JSON strings, as names are.
     scope TEXT NOT NULL,
     key TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
@@ -41,7 +40,6 @@ const TABLES = `CREATE TABLE pets (
     UNIQUE (scope, key)
   ) STRICT;
   CREATE TABLE usage (
-    -- A JSON string, as names are.
     partition TEXT PRIMARY KEY,
     last_seen INTEGER NOT NULL,
     minute_count INTEGER NOT NULL,
