@@ -155,14 +155,8 @@ function checkOperands({ command, isNamed, operands, last }: CommandLine): void 
   throw new UsageError(`Unexpected '${withoutSecrets(word)}' after ${command}; see --help`)
 }
 
-interface Variable {
-  readonly name: string
-  readonly variable: string
-  readonly text: string
-}
-
 /** Includes `PORT` and `HOST`, which hosting platforms set. An empty variable counts as not set. */
-function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): readonly Variable[] {
+function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv) {
   const { variables = [], groups = {} }: Command = COMMANDS[command]
   const options = Object.entries<Option>(Object.assign({}, ...Object.values(groups))).filter(
     ([name]) => variables === 'all' || variables.includes(name),
@@ -178,10 +172,7 @@ function variablesOf(command: CommandName, environment: NodeJS.ProcessEnv): read
   })
 }
 
-/**
- * Kubernetes sets `ADOPTION_STORE_PORT=tcp://…` for a service called adoption-store, and some shells
- * set `HOST` to the name of the machine.
- */
+/** Ignores `ADOPTION_STORE_PORT=tcp://…` of Kubernetes, and a `HOST` that is no address. */
 function isSetting(variable: string, text = ''): boolean {
   if (variable === 'HOST') return text === 'localhost' || isIP(text) > 0
   return text !== '' && !text.startsWith('tcp://')

@@ -58,17 +58,12 @@ export async function openStorage(
   throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`)
 }
 
-/**
- * Opens a storage to read all of it, without changing a JSON file, its journals or an empty
- * database.
- * @throws as `openStorage`
- */
+/** Opens a storage to read all of it; changes neither a JSON file nor an empty database. */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
   if (!file) return { ...(await openStorage(flag, name, stops)), problems: [] }
   const { kind, path } = file
-  // Opening would create a missing file. If only its journal is left, opening explains what to
-  // restore.
+  // Opening creates a missing file, but says what to restore if only its journal is left.
   if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
     throw new UsageError(`${path} does not exist`)
   }
@@ -216,11 +211,11 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
 }
 
 /**
- * Reads the server of `--store postgres://…` or `--rate-limit-store redis://…`. Bare `postgres:` and `redis:` read a variable, so that `ps` shows no password; parameters after
- * them override the variable's.
- * @param names of parameters to take out of the query
- * @param addressOf checks a URL, and throws without the URL in the message
- * @returns the URL for the driver, the address without user and password, and the parameters taken out
+ * Reads `--store postgres://…` or `--rate-limit-store redis://…`. Bare `postgres:` and `redis:` read
+ * a variable, so that `ps` shows no password; parameters after them override the variable's.
+ * @param names of parameters for this program rather than the driver
+ * @param addressOf returns a URL without user and password; throws without the URL in the message
+ * @returns also the parameters with these names
  * @throws UsageError
  */
 function readServerUrl(

@@ -4,8 +4,12 @@ import type { RateLimitMode } from '../../src/limits/mode.js'
 import { OPERATIONS, type Operation } from '../../src/pets/specification.js'
 import { UsageError, withoutSecrets } from './usage-error.js'
 
-export interface Option<T = unknown> extends About, More {
+export interface Option<T = unknown> extends More {
   readonly kind: Kind<T>
+  readonly help: string
+  /** Placeholder of the value; an option without one is a switch. */
+  readonly value?: string
+  readonly default?: string
 }
 
 /** Options by name, such as `stagingPort` for `--staging-port`. */
@@ -13,13 +17,6 @@ export type Options = Readonly<Record<string, Option>>
 
 export type SettingsOf<O extends Options> = {
   readonly [N in keyof O]: O[N] extends Option<infer T> ? T : never
-}
-
-interface About {
-  readonly help: string
-  /** Placeholder of the value; an option without one is a switch. */
-  readonly value?: string
-  readonly default?: string
 }
 
 interface More {

@@ -70,10 +70,7 @@ function stopOnSignal(stop: Stop, line: CommandLine): void {
   }
 }
 
-/**
- * @param line undefined if the command line could not be read
- * @returns the message
- */
+/** Prints an error, and returns its message. No `line` if the command line could not be read. */
 function fail(error: unknown, line?: CommandLine): string {
   const { name, message } = error instanceof Error ? error : new Error(String(error))
   // Compared by name, as each file of the bundle has its own classes.

@@ -3,10 +3,7 @@ import { dirname } from 'node:path'
 import type { Awaitable } from '../../src/lib/async.js'
 import { UsageError, unreadable, withoutSecrets } from './usage-error.js'
 
-/**
- * Reads an input file.
- * @throws UsageError for a file that cannot be read
- */
+/** Reads the file that a flag names. @throws UsageError for one that cannot be read */
 export async function readBytes(path: string, ...flag: readonly string[]): Promise<Buffer> {
   try {
     return await readFile(path)

@@ -1,11 +1,7 @@
 /** Functions to call at the end, in order of start. */
 export type Stops = (() => Promise<void>)[]
 
-/**
- * Stops the last first, and each one even if others fail: a server that still listens would keep
- * the process alive.
- * @throws the first failure
- */
+/** Stops the last first, and each one even if others fail. @throws the first failure */
 export async function stopAll(stops: Stops): Promise<void> {
   const last = stops.pop()
   if (!last) return

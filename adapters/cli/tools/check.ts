@@ -3,10 +3,7 @@ import { openToRead } from '../open-stores.js'
 import { print, printError } from '../print.js'
 import { withStops } from '../shutdown.js'
 
-/**
- * Reads a whole storage; resolves with the exit code: 1 for damage.
- * @throws UsageError, and whatever the storage throws on opening
- */
+/** Reads a whole storage; resolves with the exit code: 1 for damage. @throws UsageError */
 export async function check(name: string): Promise<number> {
   return withStops(async stops => {
     const { problems, ...opened } = await openToRead('check <store>', name, stops)

@@ -7,10 +7,7 @@ import { readSeed } from '../seed-and-keys-files.js'
 import { withStops } from '../shutdown.js'
 import { UsageError } from '../usage-error.js'
 
-/**
- * Copies all animals and the next id into a storage that was never used, all or nothing.
- * @throws UsageError, and an Error for a damaged source
- */
+/** Copies all animals and the next id into a storage that was never used, all or nothing. */
 export async function copy(from: string, to: string): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   await withStops(async stops => {

@@ -5,11 +5,7 @@ import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-s
 import { print } from '../print.js'
 import { fail, readRecordingFile } from './replay.js'
 
-/**
- * Runs `diff <good.json> <bad.json>`: shows where two runs differ, and how they end.
- * @returns the exit code: 0 if there are steps and none differs, otherwise 1
- * @throws UsageError
- */
+/** @returns the exit code: 0 if there are steps and none differs, otherwise 1 */
 export async function diffCommand(good: string, bad: string): Promise<number> {
   const files = [await readRecordingFile(good), await readRecordingFile(bad)] as const
   const [first, next] = differencesOf(...files)

@@ -11,11 +11,6 @@ import { readBytes } from '../read-and-write-files.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from '../seed-and-keys-files.js'
 import { UsageError, withoutSecrets } from '../usage-error.js'
 
-/**
- * Runs `keys new|list|revoke <file>`: manages a keys file (see `--keys`). A new key is printed
- * once; the file keeps only its SHA-256.
- * @throws UsageError
- */
 export async function keysCommand(
   settings: KeysSettings,
   [action, path = '', name]: readonly string[],

@@ -17,12 +17,7 @@ import type { Stop } from '../serve/serve.js'
 import { controlToken } from '../serve/served-store.js'
 import { UsageError } from '../usage-error.js'
 
-/**
- * Runs `replay <run.json>`: rebuilds the state after any step of a recording, and opens the console
- * there.
- * @returns the exit code: 0 if every step came out as recorded, otherwise 1
- * @throws UsageError
- */
+/** @returns the exit code: 0 if every step came out as recorded, otherwise 1 */
 export async function replayCommand(
   { until: given, check, port }: ReplaySettings,
   path: string,
@@ -38,7 +33,7 @@ export async function replayCommand(
   const { controlled, shown } = openConsole(file)
   const { double } = controlled
   const { handle } = check ? double.handler : shown
-  const difference = await takeSteps(controlled, file, { until, send: handle })
+  const difference = await takeSteps(controlled, file, { until }, handle)
   if (difference) {
     const { step, what } = difference
     const recorded = file.steps[step - 1]
