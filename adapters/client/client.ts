@@ -11,14 +11,14 @@ import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
 import { CLIENT_OPTIONS, type ClientOptions, isIdempotencyKey, isSignal } from './client-options.js'
 import { readErrorResponse, toError } from './error-response.js'
 import { ContractError } from './errors.js'
-import { createSender } from './sender.js'
-import { createTime } from './time.js'
 import {
   type ClientSnapshot,
   createUnanswered,
   toFieldString,
   type UnansweredCreate,
-} from './unanswered-creates.js'
+} from './idempotency-keys.js'
+import { createSender } from './sender.js'
+import { createTime } from './time.js'
 import { checkNewPet, readPet, readPets } from './validate-pets.js'
 
 /**

@@ -8,7 +8,6 @@ export interface Wait {
   readonly reason: WaitReason
   /** In ms since the epoch. */
   readonly until: number
-  /** Duration from now. */
   readonly waitMs: number
 }
 

@@ -17,5 +17,5 @@ export {
   RateLimitError,
 } from './errors.js'
 export type { Degraded, Retrying, Sending, Wait, WaitReason } from './hooks.js'
+export type { ClientSnapshot, UnansweredCreate } from './idempotency-keys.js'
 export type { Sleep } from './time.js'
-export type { ClientSnapshot, UnansweredCreate } from './unanswered-creates.js'

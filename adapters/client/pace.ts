@@ -1,5 +1,6 @@
 import type { RateLimit } from '../../src/api-error.js'
 import { MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
+import type { ClientSettings } from './client-options.js'
 
 /*
  * Clients that share a key cannot talk to each other. Each begins a window with one request, and
@@ -14,11 +15,7 @@ const MARGIN = 2 * SECOND
 /** Delay of the next request by one without a response. */
 const UNANSWERED = SECOND
 
-interface PaceOptions {
-  readonly random: () => number
-  readonly maxConcurrent: number
-}
-
+type PaceOptions = Pick<ClientSettings, 'random' | 'maxConcurrent'>
 export type Pace = ReturnType<typeof createPace>
 
 export interface Turn {

@@ -56,7 +56,7 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
  */
 export function requestedWait(limits: AnnouncedLimits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits
-  const { seconds, date } = readRetryAfterLeniently(retryAfter) ?? {}
+  const { seconds, date } = readRetryAfterLeniently(retryAfter)
   if (seconds !== undefined) return seconds * SECOND
   const untilDate = date === undefined ? 0 : untilInstant(date, sentAt, now)
   if (untilDate > 0) return untilDate

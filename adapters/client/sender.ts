@@ -12,11 +12,7 @@ import { createThrottle } from './throttle.js'
 interface Api {
   /** @throws ConnectionError without a complete response; any other error is final */
   send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer>
-  /**
-   * Returns the error of a 408, 429 or 5xx.
-   * @param now in ms since the epoch
-   * @param retryAt when the server allows a retry, in ms since the epoch
-   */
+  /** Returns the error of a 408, 429 or 5xx. Times are in ms since the epoch. */
   explain(answer: Answer, now: number, retryAt: number): Error
   /** Allows a retry after a failure that may have taken effect. */
   mayRepeat(request: ClientRequest, error: Error): boolean
@@ -31,10 +27,7 @@ interface Failure {
 
 type Outcome = { readonly answer: Answer } | { readonly failure: Failure }
 
-/**
- * Sends requests in turn and retries them, within the limits of their key.
- * @param key identifies the limit for processes that share it
- */
+/** Sends requests in turn, with retries. `key` names the limit for processes that share it. */
 export function createSender(options: ClientSettings, key: string, api: Api) {
   const { time, random, maxRetries, maxWait: maxWaitMs, waitForBan, shared } = options
   const notify = createNotifier(options.onListenerError)
@@ -52,7 +45,6 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
 
   return {
     send,
-    /** Rejects waiting and new requests. Resolves once the requests in flight have ended. */
     close(): Promise<void> {
       closing.abort(new ClosedError('The client is closed.'))
       return throttle.close()

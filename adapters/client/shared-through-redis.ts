@@ -68,10 +68,7 @@ export function createSharedKey(options: SharedKeyOptions) {
     get failure() {
       return connection.failure
     },
-    /**
-     * Returns a unit for the next request, if there is one already.
-     * @param wanted most units to be requested or in use
-     */
+    /** Returns a unit if there is one. @param wanted most units to be requested or in use */
     take(wanted: number): Unit | undefined {
       const reservoir = connection.ready()
       while (reservoir && units < wanted) void request(reservoir)

@@ -50,7 +50,6 @@ export function createThrottle(
         startNext()
       }
     },
-    /** Starts every waiting call that may be sent now. */
     startNext,
     /** Rejects waiting and new calls. Resolves once the last request has ended. */
     close(): Promise<void> {

@@ -16,10 +16,7 @@ export type Sleep = (ms: number, options: { readonly signal?: AbortSignal }) => 
 /** Time that never goes back: once waited for, an instant has passed, whatever the clock shows. */
 export type Time = ReturnType<typeof createTime>
 
-/**
- * @param clock the platform's by default, looked up at each call because tests replace it
- * @param sleep the platform's timers by default
- */
+/** @param clock looked up at each call by default, because tests replace it */
 export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
   let earliest = Number.NEGATIVE_INFINITY
   const now = () => (earliest = Math.max(earliest, clock()))
@@ -43,10 +40,7 @@ export function createTime(clock: Clock = () => Date.now(), sleep?: Sleep) {
         ]
       })
     },
-    /**
-     * Runs work within a time limit. The signal it receives aborts when it fails or is cut short.
-     * @param timedOut returns the error after `ms`
-     */
+    /** Runs work within a time limit. Its signal aborts when it fails or is cut short. */
     within<T>(
       ms: number,
       signal: AbortSignal | undefined,

@@ -35,10 +35,7 @@ const PET: Readonly<Record<string, Field>> = {
   ...NEW_PET,
 }
 
-/**
- * Validates before sending, because an unsafe integer would become a different number.
- * @throws ApiError `invalid_request`
- */
+/** Before sending, as an unsafe integer would become another number. @throws ApiError */
 export function checkNewPet(input: NewPet): NewPet {
   const issues = issuesOf(input, NEW_PET)
   if (issues.length > 0) throw invalidRequest(issues.join('; '))

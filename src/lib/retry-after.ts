@@ -1,20 +1,17 @@
-/** Value of `Retry-After` (RFC 9110 §10.2.3): seconds, or an instant in ms since the epoch. */
-export type RetryAfter =
-  | { readonly seconds: number; readonly date?: never }
-  | { readonly seconds?: never; readonly date: number }
-
 /**
- * Reads `Retry-After` for clients, for which waiting is the safe choice: fractions count too, and
- * of copies that a proxy joined with commas, the longest. More than ten digits are ignored.
+ * Reads `Retry-After` (RFC 9110 §10.2.3) for clients, for which waiting is the safe choice:
+ * fractions count too, and of copies that a proxy joined with commas, the longest. More than ten
+ * digits are ignored.
+ * @returns seconds, or the instant in ms since the epoch; neither if it is unreadable
  */
-export function readRetryAfterLeniently(text: string | null): RetryAfter | undefined {
-  if (text === null) return undefined
+export function readRetryAfterLeniently(text: string | null): { seconds?: number; date?: number } {
+  if (text === null) return {}
   const numbers = text.split(/, */)
   if (numbers.every(number => /^\d{1,10}(\.\d{1,10})?$/.test(number))) {
     return { seconds: Math.max(...numbers.map(Number)) }
   }
   const date = readHttpDate(text)
-  return date === undefined ? undefined : { date }
+  return date === undefined ? {} : { date }
 }
 
 /**
