@@ -1,3 +1,4 @@
+import type { ApiError } from '../../src/api-error.js'
 import { type Awaitable, chain } from '../../src/lib/async.js'
 import { utf8Length } from '../../src/lib/utf8.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../src/protocol/api-request.js'
@@ -50,6 +51,12 @@ export function toAnswer(method: string, page: Page): ApiResponse {
 
 /** Keeps pages of other origins from loading a resource. */
 export const NOT_SHARED = { 'Cross-Origin-Resource-Policy': 'same-origin' }
+
+export function toErrorAnswer(method: string, error: ApiError): ApiResponse {
+  const { code, message, status, headers } = error
+  const text = JSON.stringify({ code, message, status })
+  return toAnswer(method, { status, text, headers: { ...headers, ...NOT_SHARED } })
+}
 
 /** Answers 304 if the client has the page already (RFC 9110 §13.1.2). */
 function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {

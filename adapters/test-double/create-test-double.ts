@@ -1,8 +1,9 @@
 import { notFound } from '../../src/api-error.js'
 import { check, isObject } from '../../src/lib/check-options.js'
 import type { ApiRequest } from '../../src/protocol/api-request.js'
+import { toErrorAnswer } from '../http/extra-pages.js'
 import type { ConnectionSpan } from '../verdict/log/callers.js'
-import { command, failure } from './control/commands.js'
+import { command } from './control/commands.js'
 import { createWorlds } from './control/worlds.js'
 import { createDouble, type JudgedDouble, type TestDouble } from './double.js'
 import type { TestDoubleOptions } from './double-options.js'
@@ -21,19 +22,13 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   check('options', options, isObject)
   const { faults } = options
   const control = options.control === true ? crypto.randomUUID() : options.control
-  const own = faults === undefined ? options : { ...options, faults: copied(faults) }
+  // Every reset arms them again, however the caller has changed them since.
+  const own = Array.isArray(faults)
+    ? { ...options, faults: faults.map(fault => ({ ...fault })) }
+    : options
   if (!control) return createDouble(own)
   const controlled = { ...own, control }
   return createDouble(controlled, double => withControl(double, controlled))
-}
-
-/** Copies the faults, which every reset arms again. Uncopyable faults are refused when armed. */
-function copied<T>(faults: T): T {
-  try {
-    return structuredClone(faults)
-  } catch {
-    return faults
-  }
 }
 
 /** A snapshot with a full journal is larger than any animal. */
@@ -64,7 +59,7 @@ export function withControl(
     async handle(request: ApiRequest) {
       const [, worldId, path] = TARGET.exec(request.path) ?? []
       const target = worldId === undefined ? double : worlds.find(worldId)
-      if (!target) return failure(request.method, notFound(`Unknown world '${worldId}'.`))
+      if (!target) return toErrorAnswer(request.method, notFound(`Unknown world '${worldId}'.`))
       if (path === undefined) return target.handle(request)
       const connection = request.connection as ConnectionSpan | undefined
       if (connection) connection.isUsed = true

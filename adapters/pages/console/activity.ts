@@ -48,12 +48,7 @@ export function createActivity(world: WatchedWorld) {
     last,
     find,
     since,
-    /**
-     * Records an exchange.
-     * @param body of the request, as far as it was read
-     * @param start arrival, by `performance.now()`
-     * @returns the response
-     */
+    /** @param start arrival, by `performance.now()` @returns the response */
     record(
       given: ApiRequest,
       body: ReadRequest['body'],

@@ -6,7 +6,6 @@ import {
   isObject,
   type OptionsOf,
   optional,
-  settingsOf,
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
@@ -79,8 +78,3 @@ export type ConsoleWorld = {
     /** Returns the limits of a key, if the handler knows it. */
     readonly limitsOf?: ((apiKey: string) => Limits | undefined) | undefined
   }
-
-/** @throws OptionError */
-export function readConsoleOptions(given: ConsoleOptions) {
-  return settingsOf(CONSOLE_OPTIONS, given)
-}

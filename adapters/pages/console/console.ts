@@ -1,11 +1,12 @@
 import { ApiError, notFound, toApiError } from '../../../src/api-error.js'
 import { type Awaitable, chain } from '../../../src/lib/async.js'
+import { settingsOf } from '../../../src/lib/check-options.js'
 import type { ApiHandler, ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
-import { NOT_SHARED, toAnswer } from '../../http/extra-pages.js'
+import { toAnswer, toErrorAnswer } from '../../http/extra-pages.js'
 import { hasToken } from '../../http/token.js'
 import { secretsOf } from '../../verdict/log/redact.js'
 import { createActivity } from './activity.js'
-import { type ConsoleOptions, type ConsoleWorld, readConsoleOptions } from './console-options.js'
+import { CONSOLE_OPTIONS, type ConsoleOptions, type ConsoleWorld } from './console-options.js'
 import { pageFile } from './page-files.js'
 import { CONSOLE_PATH, type MonitoredApi, runRoute } from './routes.js'
 import { createStreams } from './streams.js'
@@ -31,7 +32,8 @@ export interface ConsoleHandler extends ApiHandler {
  * await server.close()
  */
 export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): ConsoleHandler {
-  const { control, worlds, token = crypto.randomUUID(), ...main } = readConsoleOptions(given)
+  const settings = settingsOf(CONSOLE_OPTIONS, given)
+  const { control, worlds, token = crypto.randomUUID(), ...main } = settings
   const apiPath = `${handler.basePath}/`
   const own = monitor({ ...main, limitsOf: limitsOf(handler) }, token)
   /** Worlds are recorded only while someone watches them. */
@@ -81,12 +83,7 @@ export function withConsole(handler: ApiHandler, given: ConsoleOptions = {}): Co
       const api = findApi(new URLSearchParams(query).get('world'))
       return await runRoute({ request, handler, api, control, worlds: [...worlds().keys()] })
     } catch (thrown) {
-      const { code, message, status, headers } = toApiError(thrown)
-      return toAnswer(method, {
-        status,
-        text: JSON.stringify({ code, message, status }),
-        headers: { ...headers, ...NOT_SHARED },
-      })
+      return toErrorAnswer(method, toApiError(thrown))
     }
   }
 

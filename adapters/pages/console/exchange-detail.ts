@@ -19,24 +19,19 @@ export function listedOf(kept: Kept, world: WatchedWorld) {
   const hasKey = request.headers['authorization'] !== undefined
   return {
     n,
-    /** Time of the response, in Unix seconds of real time. */
     second,
     /** Number in the journal of a test double. */
     journal: response.about?.journal ?? null,
     client: redact(request.headers['user-agent'] ?? ''),
     /** Id of the API key, or what stands in its place. */
     sender: entry.keyId ?? (entry.code === 'unauthorized' && hasKey ? 'invalid key' : 'no key'),
-    /** 1, 2, 3 …; null if the server does not know it. */
     connection,
     ...entry,
-    /** `message` of the Error body. */
     message: message === null ? null : redact(message),
-    /** Likely mistakes of the sender, and rejections that shadow mode suppressed. */
     hints: hintsOf(kept, redact),
   }
 }
 
-/** @param origin of the API, for the programs */
 export function detailOf(kept: Kept, world: WatchedWorld, origin: string) {
   const { method, url: target, requestBody, body, ...source } = archivedOf(kept, world, origin)
   const { authorization = '' } = kept.request.headers

@@ -14,11 +14,7 @@ const editSchema = z.strictObject({
 })
 export type Edit = Readonly<z.infer<typeof editSchema>>
 
-/**
- * Applies an `Edit` to a request.
- * @param prefix required of the path, so that only the API can be called
- * @throws ApiError
- */
+/** @param prefix required of the path, so that only the API can be called @throws ApiError */
 export function edited(request: ReadRequest, edit: unknown, prefix: string): ReadRequest {
   const parsed = editSchema.safeParse(edit)
   if (!parsed.success)

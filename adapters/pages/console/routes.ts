@@ -54,7 +54,6 @@ const ROUTES: ReadonlyMap<string, Run> = new Map<string, Run>([
 
 export type Info = ReturnType<typeof infoOf>
 
-/** Sources of the panels, and the worlds. */
 function infoOf({ handler, api: { world }, control, worlds }: Call) {
   const panels = { animals: Boolean(world.animals), usage: Boolean(world.usage), control }
   return { basePath: handler.basePath, panels, worlds }

@@ -48,11 +48,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
   let known = 0
 
   return {
-    /**
-     * Opens a stream.
-     * @param lastEventId resumes after this event
-     * @throws ApiError 503 above the maximum number of watchers
-     */
+    /** @param lastEventId resumes after this event @throws ApiError 503 for too many */
     async open(lastEventId: string | undefined): Promise<ApiResponse> {
       if (watchers.size >= MAX_WATCHERS) {
         const message = `${MAX_WATCHERS} consoles are open already; close one.`

@@ -26,7 +26,6 @@ export async function stateOf(world: ConsoleWorld) {
     now: world.clock(),
     frozen: world.isFrozen(),
     keys: await Promise.all(keys),
-    /** Number of keys that are not shown. */
     moreKeys: Math.max(0, all.length - MAX_KEYS),
   }
 }

@@ -32,7 +32,6 @@ export interface Success {
   readonly headers?: readonly (keyof typeof HEADERS)[]
 }
 
-/** The responses of an operation: success, its own failures, and the shared ones. */
 export function responsesOf(
   status: 200 | 201,
   { schema, description, example, headers = [] }: Success,

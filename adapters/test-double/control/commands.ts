@@ -27,7 +27,7 @@ import type { NewPet } from '../../../src/pets/schema.js'
 import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import type { ApiRequest, ApiResponse } from '../../../src/protocol/api-request.js'
 import { readBody } from '../../../src/protocol/body.js'
-import { NOT_SHARED, toAnswer } from '../../http/extra-pages.js'
+import { NOT_SHARED, toAnswer, toErrorAnswer } from '../../http/extra-pages.js'
 import { hasToken } from '../../http/token.js'
 import { withBodyRead } from '../../verdict/log/read-request.js'
 import { reportText } from '../../verdict/report.js'
@@ -73,7 +73,8 @@ export async function command(target: string, given: Command): Promise<ApiRespon
     return respond(request.method, await run({ ...given, sent, id }), isCreated ? 201 : 200)
   } catch (thrown) {
     const wrong = thrown instanceof OptionError || thrown instanceof RangeError
-    return failure(request.method, wrong ? invalidRequest(thrown.message) : toApiError(thrown))
+    const error = wrong ? invalidRequest(thrown.message) : toApiError(thrown)
+    return toErrorAnswer(request.method, error)
   }
 }
 
@@ -241,9 +242,4 @@ function respond(method: string, value: unknown, status: number): ApiResponse {
   const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
   const text = isText ? value : toJson(value)
   return toAnswer(method, { status, type, text, headers: NOT_SHARED })
-}
-
-export function failure(method: string, { code, message, status, headers }: ApiError): ApiResponse {
-  const text = toJson({ code, message, status })
-  return toAnswer(method, { status, text, headers: { ...headers, ...NOT_SHARED } })
 }

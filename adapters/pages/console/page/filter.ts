@@ -53,9 +53,8 @@ export function targetOf({ path, query }: Listed): string {
 
 function textOf(row: Listed): string {
   const { method, sender, client, code, message, hints } = row
-  return [`${method} ${targetOf(row)}`, sender, client, code, message, ...hints]
-    .join('\n')
-    .toLowerCase()
+  const texts = [`${method} ${targetOf(row)}`, sender, client, code, message, ...hints]
+  return texts.join('\n').toLowerCase()
 }
 
 /** Consecutive requests that differ only in time and connection, newest first. */

@@ -48,16 +48,8 @@ function readPlace(): Place {
   const [view = '', world = ''] = path.split('/')
   return {
     view: Object.hasOwn(VIEWS, view) ? (view as View) : 'activity',
-    world: decoded(world),
+    // Unlike `decodeURIComponent`, this takes a mistyped address, too.
+    world: new URLSearchParams(`world=${world}`).get('world') ?? '',
     parameters: Object.fromEntries(new URLSearchParams(query)),
-  }
-}
-
-/** An address may be mistyped. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

@@ -3,7 +3,6 @@ import { pathsOf } from './call-server.js'
 import { CopyButton, Panel, type PanelProps, Table } from './components.js'
 import { countOf } from './time.js'
 
-/** First steps: requests to send, keys, and links. */
 export function Start(props: PanelProps) {
   const keys = props.live.state?.keys ?? []
   return (
