@@ -63,8 +63,7 @@ export function createRequests(
         // The window is closed: judge now, as no report will trigger it.
         if (isOver) judge()
         else if (clock.auto) clock.reach(retryTime(response, clock()))
-        // Assigned in place, as a copy costs a tenth of a call, and nobody else has this
-        // response.
+        // In place, as a copy costs a tenth of a call, and nobody else has this response.
         const about = Object.assign(response.about ?? {}, { journal: n })
         return Object.assign(response, { about })
       } finally {

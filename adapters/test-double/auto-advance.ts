@@ -9,10 +9,7 @@ export interface PassingTime {
   isBusy(): boolean
 }
 
-/**
- * Runs the work while time passes by itself: whenever nothing else can happen, the clock advances
- * to the end of the next wait.
- */
+/** Runs the work while time passes: whenever nothing else can happen, the next wait ends. */
 export async function runOn<T>(
   { clock, events: { activity }, isBusy }: PassingTime,
   work: () => Awaitable<T>,
@@ -37,8 +34,7 @@ export async function runOn<T>(
       await turns.pass(clock.next() !== undefined, () => isQuiet)
       const next = clock.next()
       if (next === undefined || isDone || !isQuiet || isBusy()) continue
-      // Another run must not advance the clock before the waits that end now have had their
-      // effect.
+      // First lets other runs see the effect of the waits that end now.
       for (const notice of activity) notice()
       clock.reach(next)
     }

@@ -19,9 +19,7 @@ export function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, field]) => [name, sorted(field)]))
 }
 
-/**
- * Omits usage that the next request may forget, and sorts the rest whatever the caller's address.
- */
+/** Omits usage that the next request may forget, and the addresses of callers. */
 export function usageThatCounts(usage: RateLimitSnapshot, now: number): readonly unknown[] {
   const start = startOfDay(now)
   return usage

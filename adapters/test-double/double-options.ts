@@ -30,10 +30,10 @@ import type { Beginning } from './state.js'
 
 const {
   apiKeys,
-  basePath: _basePath,
-  clock: _clock,
-  rateLimitStore: _rateLimits,
-  storage: _storage,
+  basePath: _,
+  clock: __,
+  rateLimitStore: ___,
+  storage: ____,
   ...OF_STORE
 } = STORE_OPTIONS
 
@@ -129,43 +129,27 @@ let defaultSettings: DoubleSettings | undefined
 
 function read(given: TestDoubleOptions) {
   const options = settingsOf(DOUBLE_OPTIONS, given)
-  const {
-    time,
-    pets,
-    snapshot,
-    faults,
-    baseUrl,
-    journal,
-    journalCharacters,
-    control,
-    allow,
-    clients,
-    callSites = isOnGitHub(),
-    cors,
-    ...rest
-  } = options
+  const { time, pets, snapshot, faults, baseUrl, control, cors, ...others } = options
+  const { journal, journalCharacters, allow, clients, callSites, ...ofStore } = others
   const { origin, pathname } = new URL(baseUrl)
   for (const [at, id] of allow.entries())
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
-  const storeOptions = readStoreOptions({
-    basePath: pathname.replace(/\/$/, ''),
-    // Each state has its own.
-    storage: memoryStorage(),
-    ...rest,
-  })
-  const store = { ...storeOptions, cors }
+  const basePath = pathname.replace(/\/$/, '')
+  // Each state has its own storage.
+  const store = {
+    ...readStoreOptions({ basePath, storage: memoryStorage(), ...ofStore }),
+    cors,
+  }
   const initial = readInitial(pets, snapshot, store.defaultStatus)
   return {
     allow,
     clients,
-    callSites,
+    callSites: callSites ?? isOnGitHub(),
     state: {
       store,
       apiKeys: store.apiKeys,
       journal: {
-        capacity: journal,
-        characters: journalCharacters,
-        origin,
+        ...{ capacity: journal, characters: journalCharacters, origin },
         tokens: [control].filter(isToken),
       },
     },

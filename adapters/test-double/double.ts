@@ -51,9 +51,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   connect(): Connection
   /** Stands in for the global `fetch`, bound to `baseUrl`, without a socket. */
   readonly fetch: typeof fetch
-  /**
-   * Also serves the control tree: for `http.createServer`, `toNodeHandler` and `toFetchHandler`.
-   */
+  /** Also serves the control tree; for `http.createServer`, `toNodeHandler`, `toFetchHandler`. */
   readonly handler: Listener
   /** Also serves the double on a socket, by default on a free port. */
   listen(options?: ListenOptions): Promise<DoubleServer>
@@ -189,8 +187,7 @@ export function createDouble(
   const isWaiting = () => clock.delays() + (realTime?.delays() ?? 0) > 0
   const inProcess = createFetch(() => state().handle, connect, baseUrl, isWaiting, callSites)
   const servers = createServers(() => double.handler, connect, events)
-  // Not spread below: in V8, a literal that adds names after a spread has a hidden class of its
-  // own.
+  // Not spread below: in V8, a name after a spread gives each literal a hidden class of its own.
   const { snapshot, restore } = snapshotsOf(current)
   const { report, assertPolite } = reportsOf(state, verdict)
 

@@ -29,8 +29,8 @@ export type { Progress } from './explore/search.js'
 export type { ArmedFault, Fault } from './faults/fault.js'
 export { RecordingError, type Step } from './recording/file.js'
 export type { Recording } from './recording/record.js'
-export type { Difference } from './recording/replay-steps.js'
 export {
+  type Difference,
   type OpenRecording,
   openRecording,
   type ReplayedRecording,

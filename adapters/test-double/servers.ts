@@ -37,22 +37,17 @@ export function createServers(
     /** @throws OptionError */
     async listen(options?: ListenOptions): Promise<DoubleServer> {
       check('options', options, optional(isObject))
-      const handler = current()
-      const { basePath, maxBodyBytes, handle, endDelays, token } = handler
-      const { listen }: Partial<typeof import('../http/index.js')> = await import(
-        '../http/index.js'
-      )
+      const { basePath, maxBodyBytes, handle, endDelays, token } = current()
+      const http: Partial<typeof import('../http/index.js')> = await import('../http/index.js')
       // In a browser bundle, the server is left out.
-      if (!listen) {
+      if (!http.listen) {
         throw new OptionError(
           { option: 'listen', expected: 'called in Node' },
           'listen needs Node; use `fetch` of the double, or MSW, in a browser',
         )
       }
-      const server = await listen(
-        { basePath, maxBodyBytes, connect, handle },
-        { port: 0, ...options },
-      )
+      const served = { basePath, maxBodyBytes, connect, handle }
+      const server = await http.listen(served, { port: 0, ...options })
       const close = async () => {
         servers.delete(closable)
         // Nobody may be left to advance the clock, also for requests that are still arriving.

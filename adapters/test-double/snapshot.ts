@@ -27,10 +27,7 @@ function freeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/**
- * Checks a snapshot from an untrusted source.
- * @throws ApiError `invalid_request` naming the field
- */
+/** @throws ApiError `invalid_request` naming the field */
 export function checkSnapshot(value: Snapshot): Snapshot {
   if (OWN.has(value)) return value
   const parsed = snapshotSchema.safeParse(value, { error: z.en().localeError })

@@ -210,7 +210,6 @@ export class ControlledClock extends CallableClock {
     return this.#waits.delays()
   }
 
-  /** Returns the end of the next wait, if there is one. */
   next(): number | undefined {
     return this.#waits.next()
   }
@@ -294,9 +293,7 @@ export class ControlledClock extends CallableClock {
     this.#endWaits()
   }
 
-  /**
-   * Ends every wait at its own time. A wait may begin others, or move, resume or restore the clock.
-   */
+  /** Ends every wait at its own time. A wait may begin others, or move or restore the clock. */
   #endUntil(instant: number): void {
     const before = this.#restores
     for (let wait = this.#waits.takeUntil(instant); wait; wait = this.#waits.takeUntil(instant)) {

@@ -6,10 +6,7 @@ export interface Wait {
   cancel(): void
 }
 
-/**
- * Waits by their ends; equal ends in the order in which they began.
- * @param onChange called when a wait is cancelled, or `hasRef` may have changed
- */
+/** Waits by their ends; `onChange` is called when one is cancelled or `hasRef` may change. */
 export function createWaits(onChange: () => void) {
   let waits: (Wait & { hasRef: boolean })[] = []
   return {

@@ -97,10 +97,7 @@ export interface Armed {
   drawn: number
 }
 
-/**
- * @param isKeyId accepts the id of a key
- * @throws OptionError naming the field, the rule and the value
- */
+/** @throws OptionError naming the field, the rule and the value */
 export function checkFault(fault: Fault, isKeyId: Rule): void {
   const kind = isOneOf(KINDS)
   check('kind', Object(fault).kind, kind)
@@ -150,11 +147,7 @@ function hasHeaders(
   })
 }
 
-/**
- * Returns the window of a fault in ms since the Unix epoch.
- * @param armedAt start of the durations
- * @throws OptionError
- */
+/** Returns the window in ms since the epoch; durations begin at `armedAt`. @throws OptionError */
 export function windowOf(
   { from, until }: Pick<FaultScope, 'from' | 'until'>,
   armedAt: number,

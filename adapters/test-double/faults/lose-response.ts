@@ -5,11 +5,7 @@ import type { ApiResponse } from '../../../src/protocol/api-request.js'
 export type LostBy = 'reset' | 'hang' | 'truncate'
 
 export interface LosableAnswer extends ApiResponse {
-  /**
-   * Returns what a call in process gets instead.
-   * @param hang never resolves
-   * @throws TypeError as Node's `fetch` does
-   */
+  /** What a call in process gets. @param hang never resolves @throws TypeError as `fetch` does */
   readonly lose?: ((hang: () => Promise<never>) => Response | Promise<never>) | undefined
 }
 

@@ -78,17 +78,13 @@ function readArgument(
 ): object {
   const form = kindOf(kind).text
   if (!form && argument === undefined) return {}
-  const read = form && attempt(() => form.read(argument ?? ''))
-  if (read) return read
-  throw wrong(name, form?.expected ?? `${kind} without a value`, text)
-}
-
-function attempt<T>(work: () => T): T | undefined {
   try {
-    return work()
+    const read = form?.read(argument ?? '')
+    if (read) return read
   } catch {
-    return undefined
+    // The error below names the whole text.
   }
+  throw wrong(name, form?.expected ?? `${kind} without a value`, text)
 }
 
 function readFields(name: string, text: string, json: string): object {

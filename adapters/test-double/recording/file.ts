@@ -122,11 +122,7 @@ export class RecordingError extends Error {
 }
 brand({ RecordingError })
 
-/**
- * Reads and checks a recording.
- * @param name of the file in messages
- * @throws RecordingError
- */
+/** @param name of the file in messages @throws RecordingError */
 export function readRecording(text: string, name: string): RecordingFile {
   const value = jsonOf(text, name)
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown }

@@ -21,10 +21,7 @@ export type NamedKey = ApiKey & { readonly name: string }
 
 export type KeyNames = ReturnType<typeof createKeyNames>
 
-/**
- * Names API keys, which no file may hold.
- * @param tokens secrets without names
- */
+/** Names API keys, which no file may hold. @param tokens secrets without names */
 export function createKeyNames(tokens: readonly string[] = []) {
   const names = new Map<KnownKey, string>()
   /** By key. A key that is known by its digest is added when it is used. */

@@ -25,7 +25,6 @@ export interface Recorded {
   readonly snapshot: () => Promise<Snapshot>
 }
 
-/** @throws Error for requests in flight and worlds, whose beginning would be missing */
 export async function startRecording(double: Recorded): Promise<Recording> {
   const { events, options } = double
   const state = double.state()

@@ -9,7 +9,6 @@ import type { ReplayableRequest } from '../events.js'
 import { firstDifference } from './difference.js'
 import {
   type RecordingFile,
-  type Refusal,
   readRecording,
   type SendStep,
   type SentRequest,
@@ -55,10 +54,7 @@ export async function openRecording(text: string): Promise<OpenRecording> {
   }
 }
 
-/**
- * @param control the token of its control tree
- * @throws OptionError for options that a file should not have
- */
+/** @throws OptionError for options that a file should not have */
 export function createDoubleFor({ begin }: RecordingFile, control: string = crypto.randomUUID()) {
   const { keys, options: given, at } = begin
   const options = { ...given, apiKeys: keysOf(keys), time: at, control }
@@ -90,20 +86,17 @@ export interface ReplayOptions {
   readonly until?: number | undefined
 }
 
-interface Sending extends ReplayOptions {
-  /** Sends a request to the double. @default directly */
-  readonly send?: (request: ReadRequest) => Awaitable<unknown>
-}
-
 /**
  * Replays steps on a double that was created for this recording. Requests proceed in the order in
  * which they were recorded, however they are sent.
+ * @param send sends a request to the double, by default directly
  * @returns the first difference, at which it stops; undefined if every step came out as recorded
  */
 export async function takeSteps(
   { double, worlds }: ReturnType<typeof createDoubleFor>,
   { begin, steps }: RecordingFile,
-  { until = steps.length, send = request => double.handler.handle(request) }: Sending = {},
+  { until = steps.length }: ReplayOptions = {},
+  send: (request: ReadRequest) => Awaitable<unknown> = double.handler.handle,
 ): Promise<Difference | undefined> {
   const { events } = double
   if (begin.state) await double.restore(begin.state as never)
@@ -237,15 +230,13 @@ function requestOf({ body, base64, refusal, ...sent }: SentRequest): ReadRequest
   return {
     ...request,
     body: base64 === undefined ? new TextEncoder().encode(body ?? '') : bytesOf(base64),
-    ...(refusal && { refusal: errorOf(refusal) }),
+    ...(refusal && {
+      refusal: new ApiError(refusal.code as ErrorCode, refusal.message, refusal),
+    }),
     seen: { connection, sequential, overlap },
   }
 }
 
 function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), character => character.charCodeAt(0))
-}
-
-function errorOf({ code, message, ...about }: Refusal): ApiError {
-  return new ApiError(code as ErrorCode, message, about)
 }
