@@ -138,7 +138,6 @@ export function storageUnavailable(
   return new ApiError('storage_unavailable', message, { cause, headers, retryAfter: 1 })
 }
 
-/** Too many operations already wait for the storage, so this one was refused. */
 export function storageOverloaded(): ApiError {
   const message = 'The storage is temporarily overloaded; nothing was done. Try again later.'
   return storageUnavailable(undefined, message)

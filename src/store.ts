@@ -141,7 +141,6 @@ export function createStore(options: StoreOptions, report?: OnListenerError): St
   return openStore(readStoreOptions(options), report)
 }
 
-/** Options with their defaults, checked. */
 export interface StoreSettings
   extends Omit<ReturnType<typeof readStoreOptions>, 'cors'>,
     Pick<ProtocolOptions, 'cors'> {}

@@ -141,9 +141,8 @@ function bodyOf(
   if (request.method === 'GET' || request.method === 'HEAD') return undefined
   // A body declared too large is not read at all.
   if (Number(length) > maxBodyBytes) return new Uint8Array()
-  // No server passes on more than was declared. `request.body` is avoided, as some runtimes copy it
-  // into a stream.
-  // Firefox has no `request.body`.
+  // No server passes on more than was declared. `request.body` is avoided: some runtimes copy it
+  // into a stream, and Firefox has none.
   if (Number(length) <= SMALL || request.body === undefined)
     return () => readAtOnce(request, signal())
   return request.body ? () => readInPieces(request, maxBodyBytes, signal()) : undefined

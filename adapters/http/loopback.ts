@@ -1,10 +1,7 @@
 import type { ApiHandler } from '../../src/protocol/api-request.js'
 import { toAnswer } from './extra-pages.js'
 
-/**
- * Refuses requests whose `Host` is not loopback: a web page can point its own DNS name at this
- * machine, but not send such a `Host`.
- */
+/** Refuses foreign `Host`s: a web page can point its own DNS name at this machine. */
 export function overLoopback(handler: ApiHandler): ApiHandler {
   return {
     ...handler,

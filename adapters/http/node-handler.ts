@@ -70,7 +70,6 @@ interface Circumstances {
   readonly connection?: HttpConnection
 }
 
-/** Translates between Node's messages and the protocol. */
 export function createServe(handler: ApiHandler, proxyHops: number) {
   return (message: IncomingMessage, response: ServerResponse, given: Circumstances): void => {
     const { connection } = given

@@ -83,11 +83,8 @@ function refusal(status: number, message: string): ApiError {
 
 /** Address that the outermost trusted proxy added to `X-Forwarded-For`; undefined if invalid. */
 export function reportedAddress({ headers }: IncomingMessage, proxyHops: number) {
-  const entry =
-    String(headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .at(-proxyHops) ?? ''
-  return addressIn(entry.trim())
+  const entries = String(headers['x-forwarded-for'] ?? '').split(',')
+  return addressIn((entries.at(-proxyHops) ?? '').trim())
 }
 
 /** Ignores anything else, which could fill the table of callers. */

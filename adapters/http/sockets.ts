@@ -85,7 +85,6 @@ export function createHttpConnection(
         if (last === before && last?.req.complete === wasComplete) act()
       })
     },
-    /** True if the last request was sent before the previous response. */
     isPipelined: () => pipelined,
     isGone: watchEnd(socket),
     /** True on closing, if no request followed that of this response. */

@@ -5,10 +5,7 @@ export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]{16,}$/.test(value)
 }
 
-/**
- * True if a request carries the token as a bearer, or in its address.
- * @param inAddress the part of the address in place of the token
- */
+/** True if a request carries the token as a bearer, or in this part of its address. */
 export function hasToken({ headers }: ApiRequest, token: string, inAddress = ''): boolean {
   const bearer = (headers['authorization'] ?? '').replace(/^bearer +/i, '')
   return [inAddress, bearer].some(given => isSame(given, token))

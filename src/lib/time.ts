@@ -43,7 +43,6 @@ export const isInstant: TimeRule<Instant> = {
   read: msOfInstant,
 }
 
-/** A duration in whole ms. */
 export const isDuration = durationFrom(0)
 /** A duration that a timer can wait for. */
 export const isTimeout = durationFrom(1, LONGEST_TIMER)
@@ -91,10 +90,7 @@ const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 /** NaN without a time zone: the instant would depend on the machine. */
 function isoInstant(text: string): number {
   const whole = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
-  return whole.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN
-}
-
-/** Rejects 30 February, which `Date.parse` reads as 2 March. */
-function isDay(date: string): boolean {
-  return new Date(date).getUTCDate() === Number(date.slice(8))
+  // `Date.parse` reads 30 February as 2 March.
+  const isDay = new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10))
+  return whole.test(text) && isDay ? Date.parse(text) : Number.NaN
 }

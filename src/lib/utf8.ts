@@ -15,10 +15,7 @@ function percentDecoded(bytes: Uint8Array): string {
   return decodeURIComponent(hex.join('')).replace(/^\ufeff/, '')
 }
 
-/**
- * Decodes strict UTF-8 and skips a leading byte order mark (RFC 8259 §8.1).
- * @throws TypeError for invalid UTF-8
- */
+/** Decodes strict UTF-8, without a byte order mark (RFC 8259 §8.1). @throws TypeError */
 export function decodeUtf8(bytes: Uint8Array): string {
   return strict.decode(bytes)
 }

@@ -103,8 +103,7 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
         pauseRetries()
         reject(new Error(`The rate limit store did not answer within ${timeoutMs} ms`))
       }
-      // A busy process first reads what has arrived, so as not to blame its own delay on the
-      // server.
+      // First reads what has arrived: a busy process must not blame its delay on the server.
       let cancel = timer(() => {
         cancel = timer(giveUp, 1)
       }, timeoutMs)

@@ -160,7 +160,6 @@ function windowOf(instant: number, length: number): number {
   return Math.floor(instant / length)
 }
 
-/** Rejections allowed per minute; the next one starts a ban. */
 export function rejectionsBeforeBan({ perMinute, banAfterRejections }: Limits): number {
   return banAfterRejections ?? Math.max(10, Math.floor(perMinute / 2))
 }

@@ -81,10 +81,7 @@ export function createPetOperations(
         failed('createPet', isGone),
       )
     },
-    /**
-     * Creates the pet, or returns the pet that the key created.
-     * @throws ApiError `idempotency_key_reused` if that was another pet
-     */
+    /** Creates the pet, or returns the one of the key. @throws `idempotency_key_reused` */
     createPetOnce(
       input: unknown,
       { scope, idempotencyKey, now }: Pick<Once, 'scope' | 'idempotencyKey'> & { now: number },

@@ -2,10 +2,7 @@ import { isPlain } from '../lib/json.js'
 import type { NewPet, Pet } from './schema.js'
 import type { PetStatus } from './specification.js'
 
-/**
- * Keeps the known fields, in the order of the specification.
- * @param defaultStatus replaces a missing status; null leaves it out
- */
+/** Keeps the known fields, in order. @param defaultStatus for a missing status; null adds none */
 export function toNewPet(
   { name, categoryId, status }: NewPet,
   defaultStatus: PetStatus | null = null,

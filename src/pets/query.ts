@@ -14,11 +14,7 @@ export interface ListPetsQuery {
 
 const KEPT_QUERIES = 256
 
-/**
- * Reads the query of a URL as a storage filter. Clients repeat a few queries, so results are
- * cached.
- * @throws ApiError `invalid_request`
- */
+/** Reads the query of a URL. Clients repeat a few, so results are cached. @throws ApiError */
 export function createQueryReader(pagination: boolean): (query: string) => PetFilter {
   const kept = new Map<string, PetFilter>()
 
@@ -53,10 +49,7 @@ function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   }
 }
 
-/**
- * Checks a query from a URL or a direct call, and fills in defaults.
- * @throws ApiError `invalid_request`
- */
+/** Checks a query from a URL or a direct call, and fills in defaults. @throws ApiError */
 export function checkListPetsQuery(query: ListPetsQuery, pagination: boolean): PetFilter {
   const { limit = PAGE_SIZE.default, status } = query
   const after = pagination ? query.after : undefined

@@ -177,7 +177,6 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
 /** Prefix of a digest given in place of a key. */
 export const DIGEST = 'sha256:'
 
-/** Keys with the same id share one budget. */
 function checkSamePlan(one: KnownKey, other: KnownKey): void {
   if (one.plan === other.plan && hasSameLimits(one.limits, other.limits)) return
   throw invalidKeys(

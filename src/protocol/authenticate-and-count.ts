@@ -14,7 +14,6 @@ import { type ApiKeys, credentialProblem, type KnownKey } from './api-keys.js'
 import type { ApiRequest } from './api-request.js'
 
 export interface Caller {
-  /** API key as sent, valid or not. */
   readonly token: string | undefined
   /** Address of the caller; undefined for calls within this process. */
   readonly client: string | undefined

@@ -101,12 +101,11 @@ interface HeaderContext {
 
 /** Versions of draft-ietf-httpapi-ratelimit-headers; both write the two fields alike. */
 export const DRAFTS = ['draft-10', 'draft-11'] as const
-export type Draft = (typeof DRAFTS)[number]
 
 export interface HeaderOptions {
   /** Undefined only for requests over HTTP, which have a Host. */
   readonly cors: boolean | undefined
-  readonly standardHeaders: Draft | null
+  readonly standardHeaders: (typeof DRAFTS)[number] | null
   readonly sunsetAt: number | null
   readonly deprecatedAt: number | null
   readonly idempotency: Idempotency | null

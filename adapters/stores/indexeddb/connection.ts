@@ -117,10 +117,7 @@ export function connect(name: string, timeoutMs: number) {
   }
 }
 
-/**
- * @param known the expected identity, to refuse a later database of that name; undefined accepts
- * any
- */
+/** @param known identity of the expected database; undefined accepts any */
 async function open(
   name: string,
   known: string | undefined,

@@ -16,10 +16,7 @@ export interface FileParts {
   readonly report: (error: JsonFileError) => void
 }
 
-/**
- * Document and journal as one. A call that rejects has changed nothing, and may be retried. Callers
- * make one change at a time.
- */
+/** Document and journal as one, for one change at a time. A call that rejects changed nothing. */
 export function createFiles(parts: FileParts) {
   const { path, document, content, journal, lock, report } = parts
   let repair: (() => Promise<void>) | undefined

@@ -21,10 +21,7 @@ export interface DocumentFile extends Adapter<PetIndex> {
   readonly hasJournal: boolean
   /** In bytes. */
   readonly length: number
-  /**
-   * Writes a document that has a journal.
-   * @param begin makes an empty journal durable for the document with this id, before the rename
-   */
+  /** @param begin makes a journal durable for the document with this id, before the rename */
   writeWithJournal(index: PetIndex, begin: (id: string) => Promise<void>): Promise<void>
   /** The path still has the file that was last read or written, unchanged. */
   isInPlace(): boolean
@@ -123,10 +120,7 @@ const CHANGED =
   'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
   'to keep an edit, remove its `crc32`'
 
-/**
- * Yields a document with its checksum, in pieces, so that other tasks get a turn.
- * @param end receives the checksum of all bytes
- */
+/** Yields a document in pieces. @param end receives the checksum of all bytes */
 function* sealed(
   index: PetIndex,
   hasJournal: boolean,

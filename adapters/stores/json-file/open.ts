@@ -10,7 +10,6 @@ import {
   typed,
   withDefault,
 } from '../../../src/lib/check-options.js'
-import type { PetSnapshot } from '../../../src/ports.js'
 import { clearTimeout, setTimeout } from '../../platform.js'
 import { notify } from '../../warnings.js'
 import { type Disk, NODE_DISK } from '../kit/disk.js'
@@ -89,19 +88,12 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
   return durableStorage(openAtUse(openOnce, () => new JsonFileError(path, 'is closed')))
 }
 
-export interface JsonFileContent {
-  readonly snapshot: PetSnapshot
-  /** Damage, in a line each. */
-  readonly problems: readonly string[]
-  /** Remains of a crash, in a line each. */
-  readonly notes: readonly string[]
-}
-
 /**
  * Reads a document and its journal, and changes neither. It holds the lock meanwhile.
+ * @returns also the damage and the remains of a crash, in a line each
  * @throws JsonFileError when another process uses the file, or it cannot be read
  */
-export async function readJsonFile(path: string, disk = NODE_DISK): Promise<JsonFileContent> {
+export async function readJsonFile(path: string, disk = NODE_DISK) {
   return locked(disk, path, async (real, lock) => {
     const problems: string[] = []
     const report = ({ message }: JsonFileError) => void problems.push(message)
