@@ -33,12 +33,8 @@ export function attempt(
 ): Promise<Answer> {
   const { timeoutMs } = request
   const timedOut = () => connectionError(request, `no response within ${timeoutMs} ms`)
-  return options.time.within(
-    timeoutMs,
-    signal,
-    limited => exchange(request, limited, options),
-    timedOut,
-  )
+  const work = (limited: AbortSignal) => exchange(request, limited, options)
+  return options.time.within(timeoutMs, signal, work, timedOut)
 }
 
 async function exchange(

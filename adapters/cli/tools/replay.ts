@@ -1,5 +1,4 @@
 import { count } from '../../../src/lib/pluralize.js'
-import type { ApiKey } from '../../../src/protocol/api-keys.js'
 import { withConsole } from '../../pages/console/index.js'
 import { describe } from '../../test-double/recording/diff.js'
 import {
@@ -7,7 +6,7 @@ import {
   type RecordingFile,
   readRecording,
 } from '../../test-double/recording/file.js'
-import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
+import { createDoubleFor, keysOf, takeSteps } from '../../test-double/recording/replay-steps.js'
 import type { ReplaySettings } from '../options.js'
 import { note, print } from '../print.js'
 import { readBytes } from '../read-and-write-files.js'
@@ -67,9 +66,7 @@ function openConsole(file: RecordingFile) {
   const controlled = createDoubleFor(file, token)
   const { double, worlds } = controlled
   const isLimited = file.begin.options['rateLimiting'] !== false
-  const keys = Object.fromEntries(
-    file.begin.keys.map(({ name, ...record }) => [name, record as ApiKey]),
-  )
+  const keys = keysOf(file.begin.keys)
   const shown = withConsole(double.handler, {
     ...viewOf({ double, apiKeys: keys }, isLimited),
     control: true,

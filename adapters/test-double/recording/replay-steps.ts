@@ -221,7 +221,7 @@ function recordOf({ name: _, ...record }: NamedKey): ApiKey {
   return record as ApiKey
 }
 
-function keysOf(keys: readonly NamedKey[]): Readonly<Record<string, ApiKey>> {
+export function keysOf(keys: readonly NamedKey[]): Readonly<Record<string, ApiKey>> {
   return Object.fromEntries(keys.map(key => [key.name, recordOf(key)]))
 }
 
