@@ -22,13 +22,19 @@ export function createTestDouble(options: TestDoubleOptions = {}): TestDouble {
   check('options', options, isObject)
   const { faults } = options
   const control = options.control === true ? crypto.randomUUID() : options.control
-  // Every reset arms them again, however the caller has changed them since.
-  const own = Array.isArray(faults)
-    ? { ...options, faults: faults.map(fault => ({ ...fault })) }
-    : options
+  const own = faults === undefined ? options : { ...options, faults: copied(faults) }
   if (!control) return createDouble(own)
   const controlled = { ...own, control }
   return createDouble(controlled, double => withControl(double, controlled))
+}
+
+/** Copies the faults, which every reset arms again. Uncopyable faults are refused when armed. */
+function copied<T>(faults: T): T {
+  try {
+    return structuredClone(faults)
+  } catch {
+    return faults
+  }
 }
 
 /** A snapshot with a full journal is larger than any animal. */
