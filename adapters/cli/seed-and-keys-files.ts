@@ -110,21 +110,14 @@ export async function checkKeys(
   known: ReadonlyMap<string, ApiKey> = new Map(),
 ): Promise<ReadonlyMap<string, ApiKey>> {
   const keys = new Map<string, ApiKey>()
-  const changed = new Set<unknown>()
-  await inSlices(file, ([key, record]) => {
-    const before = known.get(key)
-    const isEqual = before !== undefined && isSame(before, record)
-    if (!isEqual) changed.add(record?.id)
-    keys.set(key, isEqual ? before : record)
-  })
   const ring = createApiKeys({}, PLANS, sha256)
-  await inSlices(keys, ([key, record], at) => {
-    // Keys with the same id share a plan, so if one changed, all are checked.
-    if (!changed.has(record?.id)) return
+  await inSlices(file, ([key, record], at) => {
     attempt(
       () => ring.add(key, record),
       error => `--keys ${path}: key ${at + 1}${problemOf(error)}`,
     )
+    const before = known.get(key)
+    keys.set(key, before && isDeepStrictEqual(before, record) ? before : record)
   })
   return keys
 }
@@ -136,16 +129,6 @@ export async function inSlices<T>(items: Iterable<T>, task: (item: T, at: number
     if (at % SLICE === SLICE - 1) await setImmediate()
     task(item, at++)
   }
-}
-
-function isSame(one: ApiKey, other: ApiKey): boolean {
-  return (
-    one.id === other?.id &&
-    one.plan === other.plan &&
-    one.expiresAt === other.expiresAt &&
-    (one.limits === other.limits || isDeepStrictEqual(one.limits, other.limits)) &&
-    Object.keys(one).length === Object.keys(other).length
-  )
 }
 
 function problemOf({ option, expected, message }: OptionError): string {
