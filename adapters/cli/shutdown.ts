@@ -10,10 +10,7 @@ export async function stopAll(stops: Stops): Promise<void> {
 }
 
 /** Stops everything if `run` fails. Throws its failure, which says more than later ones. */
-export async function stopOnFailure<Result>(
-  stops: Stops,
-  run: () => Promise<Result>,
-): Promise<Result> {
+export async function stopOnFailure<T>(stops: Stops, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
@@ -22,7 +19,7 @@ export async function stopOnFailure<Result>(
   }
 }
 
-export async function withStops<Result>(run: (stops: Stops) => Promise<Result>): Promise<Result> {
+export async function withStops<T>(run: (stops: Stops) => Promise<T>): Promise<T> {
   const stops: Stops = []
   const result = await stopOnFailure(stops, () => run(stops))
   await stopAll(stops)

@@ -6,7 +6,7 @@ import { type Duration, isTimeout } from '../../src/lib/time.js'
 import type { Pets } from '../../src/pets/operations.js'
 import { checkListPetsQuery, type ListPetsQuery } from '../../src/pets/query.js'
 import type { NewPet, Pet } from '../../src/pets/schema.js'
-import { PAGE_SIZE, type PetStatus } from '../../src/pets/specification.js'
+import { PAGE_SIZE } from '../../src/pets/specification.js'
 import { type Answer, attempt, type ClientRequest, title } from './attempt.js'
 import { CLIENT_OPTIONS, type ClientOptions, isIdempotencyKey, isSignal } from './client-options.js'
 import { readErrorResponse, toError } from './error-response.js'
@@ -64,10 +64,7 @@ export interface Client extends Pets {
    * @throws ContractError after the first hundred if there are more and the server has no
    * pagination
    */
-  all(
-    query?: { readonly status?: PetStatus | undefined },
-    options?: CallOptions,
-  ): AsyncIterable<Pet>
+  all(query?: Pick<ListPetsQuery, 'status'>, options?: CallOptions): AsyncIterable<Pet>
   /** Limits that the last response reported; undefined before the first. */
   readonly rateLimit: RateLimit | undefined
   /** Unfinished creates with an idempotency key, for `restore` in a later process. */
@@ -147,10 +144,7 @@ export function createClient(given: ClientOptions): Client {
     return request({ method: 'POST', url, headers, body }, readPet, call)
   }
 
-  async function* all(
-    query: { readonly status?: PetStatus | undefined } = {},
-    call?: CallOptions,
-  ): AsyncGenerator<Pet> {
+  async function* all(query: Pick<ListPetsQuery, 'status'> = {}, call?: CallOptions) {
     check('query', query, isObject)
     const { status } = query
     const limit = PAGE_SIZE.maximum

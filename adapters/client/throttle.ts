@@ -31,11 +31,7 @@ export function createThrottle(
      * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError,
      * the reason of the signal, or what the job throws
      */
-    async run<T>(
-      signal: AbortSignal | undefined,
-      job: () => Promise<T>,
-      isRetry: boolean,
-    ): Promise<T> {
+    async run<T>(signal: AbortSignal | undefined, job: () => Promise<T>, isRetry: boolean) {
       signal?.throwIfAborted()
       if (!isRetry && inFlight + waitingCalls() >= maxConcurrent + maxQueued) {
         throw new QueueFullError(`More than ${maxQueued} calls are waiting (\`maxQueued\`).`)

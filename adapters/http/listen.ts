@@ -86,10 +86,8 @@ export interface HttpServer extends AsyncDisposable {
  */
 export async function listen(handler: ApiHandler, options?: ListenOptions): Promise<HttpServer> {
   check('handler', handler, isHandler)
-  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = settingsOf(
-    LISTEN_OPTIONS,
-    options,
-  )
+  const settings = settingsOf(LISTEN_OPTIONS, options)
+  const { port, host, proxyHops, headersTimeout, requestTimeout, keepAliveTimeout } = settings
   const serve = createServe(handler, proxyHops)
   const connections = new Map<Socket, HttpConnection>()
   const later = createLater()

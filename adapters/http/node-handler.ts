@@ -147,11 +147,7 @@ function fail(error: unknown, response: ServerResponse, { next }: Circumstances)
 }
 
 /** Sends exactly the answer; Node adds only `Connection` and `Keep-Alive`. */
-function send(
-  answer: ApiResponse,
-  response: ServerResponse,
-  { connection, next }: Circumstances,
-): void {
+function send(answer: ApiResponse, response: ServerResponse, { connection, next }: Circumstances) {
   const { status, headers, pieces, stream, deliver, outside } = answer
   if (outside && next) return void next()
   if (deliver) {

@@ -49,12 +49,7 @@ export function createActivity(world: WatchedWorld) {
     find,
     since,
     /** @param start arrival, by `performance.now()` @returns the response */
-    record(
-      given: ApiRequest,
-      body: ReadRequest['body'],
-      response: ApiResponse,
-      start: number,
-    ): ApiResponse {
+    record(given: ApiRequest, body: ReadRequest['body'], response: ApiResponse, start: number) {
       const durationMs = performance.now() - start
       const at = world.clock()
       const request = withoutConnection(given, body)

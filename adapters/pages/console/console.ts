@@ -109,11 +109,7 @@ const PAGE_FILES = new Map<string, 'index.html' | 'page.js' | 'page.css'>([
 const STRANGER =
   'Send the token of the console as a bearer: the address that the server printed ends in `#token=…`.'
 
-function monitor(
-  given: ConsoleWorld,
-  token: string,
-  onUnwatched: () => void = () => {},
-): MonitoredApi {
+function monitor(given: ConsoleWorld, token: string, onUnwatched = () => {}): MonitoredApi {
   const secrets = secretsOf(given.apiKeys, [token], key => !given.isPublicKey(key))
   const world = { ...given, secrets }
   const activity = createActivity(world)

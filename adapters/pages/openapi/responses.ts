@@ -165,10 +165,7 @@ function optionalHeader(description: string) {
 }
 
 /** A request that fails before it is counted has no limit to report. */
-function headersOf(
-  { code, headers }: ApiError,
-  features: Features,
-): Readonly<Record<string, object>> {
+function headersOf({ code, headers }: ApiError, features: Features) {
   const shared = everyAnswer(features)
   if (code !== 'internal_error') return headerRefs([...shared, ...Object.keys(headers)])
   return Object.fromEntries(shared.map(name => [name, { ...HEADERS[name], required: false }]))

@@ -25,10 +25,8 @@ export interface StorageParts extends FileParts {
 export function createStorage(parts: StorageParts): OpenedStorage {
   const { document, whenIdle } = parts
   const files = createFiles(parts)
-  const inserts = createBatches(
-    onceEach<Insert>(given => inTurn(() => commit(given()))),
-    LIMITS,
-  )
+  const commitOnceEach = onceEach<Insert>(given => inTurn(() => commit(given())))
+  const inserts = createBatches(commitOnceEach, LIMITS)
   let lastTurn: Promise<unknown> = Promise.resolve()
   let cancelIdle = () => {}
 

@@ -54,11 +54,7 @@ export async function connect<T>(
   }
 }
 
-function prepareFile(
-  database: Database,
-  path: string,
-  { synced, create }: ConnectionOptions,
-): void {
+function prepareFile(database: Database, path: string, { synced, create }: ConnectionOptions) {
   // SQLite would block the process while it waits for a lock; `run` does not.
   database.exec(`PRAGMA busy_timeout = 0; PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`)
   const { run } = transactionsOf(database)
