@@ -175,11 +175,7 @@ function requestOf(input: FetchInput, init: RequestInit | undefined, baseUrl: st
   return { method, url, headers: fieldsOf(headers), body: hasNone ? undefined : body }
 }
 
-function platformRequest(
-  input: FetchInput,
-  init: RequestInit | undefined,
-  baseUrl: string,
-): Request {
+function platformRequest(input: FetchInput, init: RequestInit | undefined, baseUrl: string) {
   if (input instanceof Request) return new Request(input, init)
   if (typeof input === 'object' && !(input instanceof URL)) {
     const foreign: Request = input

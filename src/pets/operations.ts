@@ -76,10 +76,8 @@ export function createPetOperations(
   return {
     createPet(input: unknown, isGone?: IsGone): Awaitable<Pet> {
       const pet = toNewPet(parse(input), defaultStatus)
-      return orElse(
-        () => chain(storage.insert(pet, isGone), announced),
-        failed('createPet', isGone),
-      )
+      const insert = () => chain(storage.insert(pet, isGone), announced)
+      return orElse(insert, failed('createPet', isGone))
     },
     /** Creates the pet, or returns the one of the key. @throws `idempotency_key_reused` */
     createPetOnce(

@@ -58,11 +58,7 @@ export function createAnswers(
   }
 
   /** See draft-ietf-httpapi-idempotency-key-header-07. */
-  function createPetOnce(
-    request: ApiRequest,
-    now: number,
-    { id: scope }: KnownKey,
-  ): Awaitable<Representation> {
+  function createPetOnce(request: ApiRequest, now: number, { id: scope }: KnownKey) {
     const { headers, isGone } = request
     if (Number.isNaN(now)) throw new RangeError('The clock failed, so no key can expire')
     const name = { scope, idempotencyKey: readIdempotencyKey(headers), now }

@@ -92,11 +92,8 @@ export function createApiKeys(
   plans: PlanTable = PLANS,
   sha256: Sha256 | null = null,
 ): KeyRing {
-  const ring = createRing(
-    { plain: new Map(), digests: new Map(), owners: new Map() },
-    plans,
-    sha256,
-  )
+  const none = { plain: new Map(), digests: new Map(), owners: new Map() }
+  const ring = createRing(none, plans, sha256)
   for (const [key, record] of Object.entries(records)) ring.add(key, record)
   return ring
 }

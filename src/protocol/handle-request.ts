@@ -76,10 +76,7 @@ export function createProtocol(
     return admissionControl.admit({ token, client, now, refusal, headers })
   }
 
-  function answer(
-    { request, route, now }: Call,
-    { failure, knownKey }: Admission,
-  ): Awaitable<Representation> {
+  function answer({ request, route, now }: Call, { failure, knownKey }: Admission) {
     if (failure) throw failure
     if (!route) throw notFound(`The API is served below ${basePath}.`)
     if (isPreflight(request)) return PREFLIGHT

@@ -179,11 +179,7 @@ export function responseHeaders(options: HeaderOptions) {
 }
 
 /** Both windows as policies, the reported one as limit (§3 and §4 of the draft). */
-function draftHeaders(
-  { window, remaining, reset }: Decision,
-  limits: Limits,
-  now: number,
-): Headers {
+function draftHeaders({ window, remaining, reset }: Decision, limits: Limits, now: number) {
   const seconds = Math.max(0, Math.ceil(reset - now / 1000))
   return {
     'RateLimit-Policy': `"minute";q=${limits.perMinute};w=60, "day";q=${limits.perDay};w=86400`,
