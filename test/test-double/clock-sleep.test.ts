@@ -187,8 +187,13 @@ test('clock - runs faster with a scale', async t => {
   }
 })
 
-test('clock - auto jumps to the end of a delay and to the time that Retry-After names', async () => {
+test('clock - auto jumps to the end of a delay and to the time that Retry-After names, without real time', async t => {
   const double = createTestDouble()
+  const forbidden = () => assert.fail('real time was asked for')
+  t.mock.method(Date, 'now', forbidden)
+  for (const name of ['setTimeout', 'setInterval'] as const) {
+    t.mock.method(globalThis, name, forbidden)
+  }
   double.clock.auto = true
   double.faults.arm({ kind: 'delay', duration: 500 })
   double.faults.arm({ kind: 'status', status: 503, retryAfter: { date: 30 } })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { listen } from '../../adapters/http/index.js'
 import { memoryStorage } from '../../adapters/stores/memory.js'
@@ -43,22 +43,6 @@ test('test double - listen() answers preflights, and fetch sends no CORS headers
     assert.deepEqual(said(await double.fetch('pets', init)), inProcess)
     assert.ok(double.report().ok)
   }
-})
-
-test('test double - exhausts a day of Free and starts the next one without timers or the wall clock', async t => {
-  const double = createTestDouble()
-  forbidRealTime(t)
-  for (let count = 0; count < 1_000; count++) {
-    if (count > 0 && count % 60 === 0) double.clock.advance('1m')
-    assert.equal((await list(double)).status, 200)
-  }
-  const refused = await list(double)
-  assert.equal(refused.status, 429)
-  const secondsLeft = 86_400 - 16 * 60
-  assert.equal(refused.headers.get('retry-after'), String(secondsLeft))
-  double.clock.advance(`${secondsLeft}s`)
-  assert.equal((await list(double)).status, 200)
-  assert.deepEqual(double.report().findings, [])
 })
 
 test('test double - a script has the same transcript in process, through fetch and over HTTP, twice', async () => {
@@ -517,14 +501,6 @@ test('fetch - a pending call keeps the process alive as a socket would, and noth
       .join(''),
   )
 })
-
-/** Whoever asks for real time fails the test. */
-function forbidRealTime(t: TestContext): void {
-  const forbidden = () => assert.fail('real time was asked for')
-  t.mock.method(Date, 'now', forbidden)
-  t.mock.method(globalThis, 'setTimeout', forbidden)
-  t.mock.method(globalThis, 'setInterval', forbidden)
-}
 
 type Send = (method: string, target: string, key: string, body?: string) => Promise<Response>
 type Door = (double: TestDouble) => Promise<{ send: Send; close: () => Promise<void> }>

@@ -66,21 +66,13 @@ test('fault.unused - a fault of the body has not fired where there is none, in p
 test('fault.unused - the report since the start also has faults of earlier resets and of worlds', async () => {
   await using double = createTestDouble({ control: true })
   const { control } = await double.listen()
-  const send = async (url: string, body: object) => {
-    const init = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }
-    const response = await fetch(url, init)
-    return (await response.json()) as { id: string; controlUrl: string }
-  }
   double.faults.arm({ ...DOWN, nth: 2 })
   await list(double)
   double.reset()
   double.faults.arm(DOWN)
   await list(double)
-  const { id, controlUrl } = await send(`${control}/worlds`, {})
-  await send(`${controlUrl}/faults`, {
-    kind: 'reset',
-    requestHeaders: { 'X-Test': 'abc' },
-  })
+  const { id, controlUrl } = await post(`${control}/worlds`)
+  await post(`${controlUrl}/faults`, { kind: 'reset', requestHeaders: { 'X-Test': 'abc' } })
   assert.deepEqual(double.report().notes, [])
   const unused = (report: Report) => report.notes.map(({ where, seen }) => [where, seen])
   const expected = [
@@ -101,12 +93,7 @@ test('fault.unused - a fault of the options need fire only once, in any world or
   const hang = 'a fault was armed and never fired: hang{"nth":9}'
   const down = 'a fault was armed and never fired: status:503{"retryAfter":null}'
   assert.deepEqual(notes(), [`${down}; ${hang}`])
-  const created = await fetch(`${control}/worlds`, { method: 'POST', headers: JSON_TYPE })
-  const world = (await created.json()) as {
-    id: string
-    baseUrl: string
-    apiKeys: { free: string }
-  }
+  const world = await post(`${control}/worlds`)
   double.reset()
   assert.deepEqual(notes(), [`${down}; ${hang}`])
   const authorization = `Bearer ${world.apiKeys.free}`
@@ -131,3 +118,9 @@ test('fault.unused - a fault in a snapshot may fire after any restore of it', as
   await double.restore(snapshot)
   assert.deepEqual(double.report({ since: 'start' }).notes, [])
 })
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the tests are about
+async function post(url: string, body: object = {}): Promise<any> {
+  const init = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) }
+  return (await fetch(url, init)).json()
+}

@@ -168,13 +168,6 @@ const CASES: readonly (readonly [
     /^`a`, `b`, `c`, `d`, `x{80}` and others were sent$/,
   ],
   [
-    'a wrong key',
-    stranger('Bearer realm="a", error="invalid_token"'),
-    ['key.refused'],
-    [],
-    /^the API key was invalid$/,
-  ],
-  [
     'three observations are listed, and the rest are counted',
     ['a', 'b', 'c', 'd', 'e', 'c'].map((name, at) => ({ at, unknown: [name] })),
     ['name.unknown'],
@@ -731,11 +724,6 @@ function refusedAmong(count: number): Row[] {
     ...repeat(count, at => ({ at, status: 400, requestDigest: `other ${at}` })),
     { at: 5_000, status: 400 },
   ]
-}
-
-function stranger(challenge: string): Row[] {
-  const headers = { 'WWW-Authenticate': challenge }
-  return [{ at: 0, keyId: null, operation: null, status: 401, headers }]
 }
 
 function iso(at: number): string {

@@ -74,18 +74,9 @@ test('exec --explore - runs the command once for each schedule, and is red when 
     /^To repeat: npx animal-adoption-store exec --schedule 'createPet#1=reset' -- /,
   )
 
-  const { failures, command, ...result } = JSON.parse(await readFile(files('a.json'), 'utf8'))
-  assert.equal(command[0], process.execPath)
-  assert.deepEqual(result, {
-    version: 1,
-    ok: false,
-    problem: null,
-    runs: 5,
-    pruned: 0,
-    exhausted: true,
-    notes: [{ schedule: 'listPets#1=status:503', note: 'listPets#1 was an error' }],
-    unreached: [],
-  })
+  const { failures, runs, notes } = JSON.parse(await readFile(files('a.json'), 'utf8'))
+  assert.equal(runs, 5)
+  assert.deepEqual(notes, [{ schedule: 'listPets#1=status:503', note: 'listPets#1 was an error' }])
   const [{ requests, report, repeat: again, ...failure }] = failures
   assert.equal(`To repeat: ${again}`, repeat.join('\n'))
   assert.deepEqual(failure, {
