@@ -161,12 +161,18 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
   }
 
   function close(): Promise<void> {
-    return drain(0)
+    closing ??= end(0)
+    return closing
   }
 
-  function drain(given: Duration): Promise<void> {
-    const graceMs = durationOf('grace', given)
-    closing ??= new Promise(resolve => {
+  function drain(grace: Duration): Promise<void> {
+    const graceMs = durationOf('grace', grace)
+    closing ??= quietTurn().then(() => end(graceMs))
+    return closing
+  }
+
+  function end(graceMs: number): Promise<void> {
+    return new Promise(resolve => {
       // Node's `close` would destroy connections with unsent responses.
       server.closeIdleConnections = () => {}
       // A client that does not read its response would keep the server open.
@@ -181,11 +187,8 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
       const closeIdle = () => {
         for (const connection of connections.values()) connection.closeWhenIdle()
       }
-      // After a stall, read what has arrived before treating a connection as idle.
-      const closeSoon = () => void setImmediate(closeIdle)
-      const grace = graceMs > 0 ? setTimeout(closeSoon, graceMs) : void closeIdle()
+      const grace = graceMs > 0 ? setTimeout(closeIdle, graceMs) : void closeIdle()
     })
-    return closing
   }
 
   /** Includes sockets that Node forgets on CONNECT. */
@@ -193,6 +196,23 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     for (const socket of connections.keys()) socket.destroy()
   }
 }
+
+/**
+ * Ends in a turn of the event loop without work, within about a second: the system resets
+ * connections that have arrived since the last `accept` when the port closes.
+ */
+async function quietTurn(): Promise<void> {
+  await new Promise(setImmediate)
+  const end = performance.now() + 1_000
+  for (let last = 0, now = performance.now(); now - last > QUIET && now < end; ) {
+    await new Promise(setImmediate)
+    last = now
+    now = performance.now()
+  }
+}
+
+/** In ms; an empty turn takes a tenth of it. */
+const QUIET = 0.1
 
 /** The host of the URL: loopback in place of the unspecified address, which cannot be opened. */
 function hostOf(host: string, bound: string): string {
