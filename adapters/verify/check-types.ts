@@ -15,8 +15,6 @@ export interface Check {
   readonly needs: readonly Need[]
   /** Advice on a failure that may not be the server's own. */
   readonly hint?: string | undefined
-  /** True to run even if the server no longer answers. */
-  readonly always: boolean
   /** @throws CheckFailure, or CheckSkipped if the server gives it nothing to look at */
   run(subject: Subject): Promise<void>
 }

@@ -36,10 +36,6 @@ export function refusalOr(reply: Reply, ...statuses: readonly number[]): boolean
   return isServed
 }
 
-export function jsonType(reply: Reply): void {
-  that(reply, isJsonType(reply), 'application/json')
-}
-
 export function isJsonType({ headers }: Reply): boolean {
   return /^\s*application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '')
 }

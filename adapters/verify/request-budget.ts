@@ -18,19 +18,13 @@ export interface Budget {
   rejected(reply: Reply): Promise<void>
 }
 
-export interface BudgetOptions {
-  /** Name of the key, in messages. */
-  readonly name: string
-  readonly time: Time
-  readonly deadline: Deadline
-}
-
 /** Below the ban threshold of any plan. */
 const MAX_REJECTIONS = 3
 /** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
 const LONGEST_WINDOW = 86_460_000
 
-export function createBudget({ name, time, deadline }: BudgetOptions): Budget {
+/** @param name of the key, in messages */
+export function createBudget(name: string, time: Time, deadline: Deadline): Budget {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
   let underWay = 0

@@ -106,7 +106,7 @@ export function createSession(options: ReadOptions): Session {
 
   function budgetOf({ budget: owner }: Credential): Budget {
     const name = owner === 'no key' ? 'address without a key' : owner
-    const budget = budgets.get(owner) ?? createBudget({ name, time, deadline })
+    const budget = budgets.get(owner) ?? createBudget(name, time, deadline)
     budgets.set(owner, budget)
     return budget
   }

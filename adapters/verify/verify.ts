@@ -28,19 +28,6 @@ export interface VerifyReport {
   readonly results: readonly CheckResult[]
 }
 
-/** The selected checks in order, with access to the server. */
-export interface Run {
-  readonly checks: readonly Check[]
-  readonly session: Session
-  readonly maxWaitMs: number
-  /** Why the options exclude a check; undefined if they do not. */
-  missing(check: Check): string | undefined
-  /** Finds out if the server can be verified. @throws VerifyError */
-  start(): Promise<void>
-  /** @throws VerifyError */
-  judge(check: Check): Promise<CheckResult>
-}
-
 /**
  * Runs the checks in turn.
  * @throws OptionError
@@ -97,10 +84,11 @@ function isBroken({ level, outcome }: CheckResult): boolean {
 const MOST_TIMEOUTS = 3
 
 /**
+ * The selected checks in order, with access to the server.
  * @throws OptionError
  * @throws VerifyError if no check would run
  */
-export function prepare(given: VerifyOptions): Run {
+export function prepare(given: VerifyOptions) {
   const options = readVerifyOptions(given)
   const session = createSession(options)
   const checks = selectChecks(options)
@@ -121,16 +109,19 @@ export function prepare(given: VerifyOptions): Run {
     session,
     checks,
     maxWaitMs: options.maxWait,
-    missing: check => missingNeed(check, options),
+    /** Why the options exclude a check; undefined if they do not. */
+    missing: (check: Check) => missingNeed(check, options),
+    /** Finds out if the server can be verified. @throws VerifyError */
     async start() {
       await probe(session, options)
       session.budget.plan(sumOfRequests(checks))
     },
-    async judge(check) {
+    /** @throws VerifyError */
+    async judge(check: Check): Promise<CheckResult> {
       const { id, title, requirement } = check
       const about = { id, ...requirement, title }
       const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
-      const missing = missingNeed(check, options) ?? (check.always ? undefined : lost)
+      const missing = missingNeed(check, options) ?? lost
       if (missing !== undefined) return skipped(missing)
       if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
       const { level, failure, reason } = await outcomeOf(check, session)

@@ -84,7 +84,7 @@ const CONFIGURATIONS: Readonly<
     skipped: [
       'openapi',
       'create.refused-unstored',
-      'list.created.available',
+      'list.created',
       'list.every-status',
       'list.newest',
     ],
@@ -275,7 +275,7 @@ test('verify - readOnly creates nothing and sends no body', async () => {
   assert.deepEqual([...methods].toSorted(), ['GET', 'HEAD', 'PROPFIND'])
   assert.equal((await own.store.listPets()).length, 1)
   const passed = results.filter(({ outcome }) => outcome === 'passed').map(({ id }) => id)
-  for (const id of ['get.answer', 'get.listed', 'list.status.sold', 'ratelimit.counts']) {
+  for (const id of ['get.answer', 'get.listed', 'list.status', 'ratelimit.counts']) {
     assert.ok(passed.includes(id), id)
   }
   assert.deepEqual(failedIn(results), [])
@@ -325,11 +325,16 @@ test('verify - a report shows what was sent, what came and what was expected, bu
   const { results } = await verify(options)
   const text = JSON.stringify(results)
   assert.ok(!text.includes(MAIN_KEY) && !text.includes(MAIN_KEY.slice(0, -1)))
-  assert.deepEqual(results.find(({ id }) => id === 'auth.exact')?.failure, {
-    sent: 'GET /pets, with the key and one more character',
-    came: '202 | content-type: text/plain;charset=UTF-8 | location: /<credential> | {"heard":"<credential>"}',
-    expected: '401',
-  })
+  const failure = results.find(({ id }) => id === 'auth.exact')?.failure
+  assert.equal(failure?.sent, 'GET /pets, with the key and one more character')
+  assert.equal(
+    failure?.came,
+    '202 | content-type: text/plain;charset=UTF-8 | location: /<credential> | {"heard":"<credential>"}',
+  )
+  assert.match(
+    failure?.expected ?? '',
+    /^401; 5 more failed: GET \/pets, with the key but its last /,
+  )
 })
 
 test('verify - a key that the server echoes in another spelling is not shown', async () => {

@@ -32,12 +32,12 @@ test('verify - a server without a fault breaks nothing', async () => {
   assert.deepEqual(await brokenBy({ animals: 40 }), [])
 })
 
-for (const [id, fault] of Object.entries(PLANTED_FAULTS)) {
+for (const { id, also, ...fault } of PLANTED_FAULTS) {
   test(`verify - ${id} sees its planted fault, and nothing unrelated is accused`, async () => {
     const broken = await brokenBy(fault)
     assert.ok(broken.includes(id), broken.join())
     assert.deepEqual(
-      broken.filter(other => other !== id && !fault.also?.test(other)),
+      broken.filter(other => other !== id && !also?.test(other)),
       [],
     )
   })
@@ -67,8 +67,8 @@ for (const [id, fault] of [['', {}] as const, ...Object.entries(BYTE_FAULTS)]) {
 }
 
 test('verify - every check has a fault that it sees', () => {
-  const seen = [...Object.keys(PLANTED_FAULTS), ...Object.keys(BYTE_FAULTS)]
-  assert.deepEqual(seen.toSorted(), CHECKS.map(({ id }) => id).toSorted())
+  const seen = new Set([...PLANTED_FAULTS.map(({ id }) => id), ...Object.keys(BYTE_FAULTS)])
+  assert.deepEqual([...seen].toSorted(), CHECKS.map(({ id }) => id).toSorted())
 })
 
 test('verify - without any rate limit headers, one SHOULD is not met', async () => {
@@ -90,8 +90,8 @@ test('verify - what the specification leaves open accuses nobody', async () => {
 })
 
 test('verify - the page shows a broken MUST as it is printed', async () => {
-  const id = 'create.int64.beyond-double'
-  const server = await openFaulty(PLANTED_FAULTS[id] ?? {})
+  const id = 'create.int64'
+  const server = await openFaulty(PLANTED_FAULTS.find(fault => fault.id === id) ?? {})
   const { results } = await verify({ ...server, apiKey: MAIN_KEY, only: [id] })
   const [shown = ''] = blocksOf('adapters/verify/README.md', 'text')
   assertPrinted(results.map(resultText).join('').trim(), shown)

@@ -44,6 +44,8 @@ const WRONG: Table = {
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
     altered('with the key and another last character', key => `Bearer ${key.slice(0, -1)}~`),
     altered('with a character before the key', key => `Bearer x${key}`),
+    // Properties of every object.
+    ...['constructor', '__proto__'].map(keyed),
   ]),
   // A malformed request may also get 400 (RFC 6750 §3.1).
   single: wrong(
@@ -64,18 +66,12 @@ const WRONG: Table = {
     altered('with the key and the scheme XBearer', key => `XBearer ${key}`),
     altered('with no space after Bearer', key => `Bearer${key}`),
   ]),
-  empty: wrong(
-    'no key after Bearer, or a placeholder such as null, is invalid',
-    ['', ' undefined', ' null'].map(text => foreign(`with "Bearer${text}"`, `Bearer${text}`)),
-    [400, 401],
-  ),
-  lookup: wrong(
-    'a key named like a property of every object is invalid',
-    ['constructor', '__proto__'].map(keyed),
-  ),
-  pattern: wrong(
-    'a key that is a pattern or a query is invalid',
-    ['*', '.*', '%', "'OR'1'='1"].map(keyed),
+  placeholder: wrong(
+    'no key, a placeholder such as null, a pattern or a query after Bearer is invalid',
+    [
+      ...['', ' undefined', ' null'].map(text => foreign(`with "Bearer${text}"`, `Bearer${text}`)),
+      ...['*', '.*', '%', "'OR'1'='1"].map(keyed),
+    ],
     [400, 401],
   ),
 }

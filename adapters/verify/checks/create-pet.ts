@@ -2,45 +2,34 @@ import { isInt64 } from '../../../src/lib/int64.js'
 import { toJson } from '../../../src/lib/json.js'
 import { PET_STATUSES } from '../../../src/pets/specification.js'
 import { CheckSkipped } from '../check-failure.js'
-import type { Names, Reply, Subject } from '../check-types.js'
+import type { Names, Reply } from '../check-types.js'
 import * as expect from '../expect.js'
 import { isStatus, memberOf, objectOf } from '../read-reply.js'
 import { animal, atOnce, post, postCategory, postSample } from './calls.js'
-import { checksOf, each, type Table } from './define-checks.js'
+import { checksOf, type Table } from './define-checks.js'
 import { allPages, expectUnstored, sample } from './samples.js'
 
 const ASCII = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('')
 
-const CATEGORIES = {
-  'beyond-double': '9007199254740993',
-  maximum: '9223372036854775807',
-  minimum: '-9223372036854775808',
-  negative: '-1',
-  'negative-beyond-double': '-9007199254740993',
-  zero: '0',
-}
+const CATEGORIES = [
+  ...['9007199254740993', '9223372036854775807', '-1', '0'],
+  ...['-9223372036854775808', '-9007199254740993'],
+]
 
 const ACCEPTED: Table = {
   answer: {
     title: 'a valid animal is answered 201 with the fields that were sent',
-    calls: names => [postSample(names)],
-    judge: (reply, names) => expectSent(reply, names, names.status),
-  },
-  type: {
-    title: 'the created animal comes as application/json',
-    must: 'spec §4',
-    of: createdOne,
-    judge: expect.jsonType,
-  },
-  id: {
-    title: 'the service assigns an `id`, an int64 integer',
-    must: 'spec §2',
-    of: createdOne,
-    judge: reply =>
-      expect.that(reply, isInt64(memberOf(reply, 'id')), 'an `id` that is an int64 integer'),
+    calls: names => PET_STATUSES.map(status => postSample(names, status)),
+    judge(reply, names) {
+      expect.status(reply, 201)
+      const { name, categoryId, status } = objectOf(reply)
+      const isSent = isStatus(status) && name === names.name(status)
+      expect.that(reply, isSent, 'the `name` and `status` that were sent')
+      expect.that(reply, categoryId === names.categoryId, 'the `categoryId` that was sent')
+    },
   },
   unique: {
-    title: 'every animal has an `id` of its own, even if it equals another',
+    title: 'every animal has an `id` of its own, an int64 integer, even if it equals another',
     must: 'spec §2',
     maxRequests: 4,
     async run(subject) {
@@ -101,26 +90,18 @@ const ACCEPTED: Table = {
       expect.that(reply, !isKept, 'no null', '"status"')
     },
   },
-  ...each('status.', Object.fromEntries(PET_STATUSES.map(name => [name, name])), status => ({
-    title: `\`status\` ${status} is kept`,
+  int64: {
+    title: 'a `categoryId` is never rounded: the same digits come back, or 400',
     must: 'spec §2',
-    calls: names => [postSample(names, status as 'sold')],
-    judge(reply) {
-      expect.status(reply, 201)
-      expect.that(reply, memberOf(reply, 'status') === status, `\`status\` ${status}`)
-    },
-  })),
-  ...each('int64.', CATEGORIES, (_, digits) => ({
-    title: `\`categoryId\` ${digits} is never rounded: the same digits come back, or 400`,
-    must: 'spec §2',
-    calls: names => [postCategory(names, digits, 'int64')],
+    calls: names => CATEGORIES.map(digits => postCategory(names, digits, 'int64')),
     judge(reply) {
       if (reply.status === 400) return
       expect.status(reply, 201)
+      const [, digits] = /"categoryId":(-?\d+)/.exec(reply.sent) ?? []
       const isExact = String(memberOf(reply, 'categoryId')) === digits
       expect.that(reply, isExact, `\`categoryId\` ${digits}, or 400`)
     },
-  })),
+  },
   'any-category': {
     title: 'where any small `categoryId` is accepted, so is any int64',
     should: 'spec §2',
@@ -128,7 +109,7 @@ const ACCEPTED: Table = {
     async run(subject) {
       const small = await subject.send(postCategory(subject, '987654321', 'small category'))
       if (small.status === 400) throw new CheckSkipped('the server accepts only some categories')
-      for (const digits of [CATEGORIES['beyond-double'], CATEGORIES.maximum, CATEGORIES.negative]) {
+      for (const digits of CATEGORIES.slice(0, 3)) {
         expect.status(await subject.once(postCategory(subject, digits, 'int64')), 201)
       }
     },
@@ -149,26 +130,26 @@ const ACCEPTED: Table = {
     title: 'white space, another order and escapes in JSON do not change an animal',
     must: 'RFC 8259 §2, §4, §7',
     calls: names => jsonForms(animal(names, 'JSON/forms')).map(body => post(body)),
-    judge: (reply, names) => expectSent(reply, names, 'JSON/forms'),
+    judge(reply, names) {
+      expect.status(reply, 201)
+      const { name, categoryId } = objectOf(reply)
+      const isSent = name === names.name('JSON/forms') && categoryId === names.categoryId
+      expect.that(reply, isSent, 'the `name` and `categoryId` that were sent')
+    },
   },
-  'name-unicode': kept('a `name` outside ASCII', ['*Zoë 日本 🐈']),
   'name-escaped': kept(
     'a `name` in JSON that is ASCII alone, as of Python and PHP,',
     ['*Zoë Ané 日本 🐈', '*\b\f\u2028'],
     escaped,
   ),
-  'name-exact': kept('white space, case and every other character of a `name`', [
+  'name-exact': kept('every character of any `name`, and its Unicode normalization form,', [
     ...[' * padded ', '*two  spaces', '\ufeff*other spaces\u3000\u00a0', '*MiXeD cAsE'],
     '*"quoted" \\ /slashed/ <b>&amp;</b> %41+1 \u2028',
     ...['*tab\tnewline\r\n\t', '*NUL\0', `*${ASCII}`, '*a\u200bb\u200dc\u2060d\u00ade\u202ef\x7f'],
     '*%s %d %% -- $& $1 $$ \x24{name} {{name}} #{name} <%= name %> \'\' ""',
     ...['*\\u0041 \\n \\" &amp;lt; %2541', '*&#65; + &copy; \\x41'],
-  ]),
-  'name-plain': kept('a `name` that looks like a number or a value, or begins in lower case,', [
+    ...['*Zoë 日本 🐈', '*e\u0301 decomposed', '*\u00e9 composed', '*\ufb01 ligature'],
     ...['123', '1e3', 'true', 'null', 'verify'],
-  ]),
-  'name-normalized': kept('a `name` in another Unicode normalization form', [
-    ...['*e\u0301 decomposed', '*\u00e9 composed', '*\ufb01 ligature'],
   ]),
   'name-long': kept(
     'a `name` of 300, 10,000 or 70,000 characters',
@@ -223,10 +204,6 @@ const ACCEPTED: Table = {
   },
 }
 
-async function createdOne(subject: Subject): Promise<Reply> {
-  return (await sample(subject)).created
-}
-
 /** The same animal, as other JSON libraries and people write it. */
 function jsonForms({ name, categoryId, status }: Valid): readonly string[] {
   const text = toJson({ categoryId, status, name })
@@ -276,13 +253,6 @@ function kept(title: string, texts: readonly string[], write = toJson): Table[st
   }
 }
 
-function expectSent(reply: Reply, names: Names, label: string): void {
-  expect.status(reply, 201)
-  const { name, categoryId } = objectOf(reply)
-  expect.that(reply, name === names.name(label), 'the `name` that was sent')
-  expect.that(reply, categoryId === names.categoryId, 'the `categoryId` that was sent')
-}
-
 function expectName(reply: Reply, came: unknown, sent: string): void {
   const length = sent.length > 100 ? ` of ${sent.length} characters` : ''
   const expected = `\`name\` ${toJson(sent).slice(0, 100)}${length}, or a refusal`
@@ -293,7 +263,7 @@ function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
   const ids: unknown[] = []
   for (const reply of replies) {
     const id = memberOf(reply, 'id')
-    expect.that(reply, !ids.includes(id), 'an `id` that no other animal has', '"id"')
+    expect.that(reply, isInt64(id) && !ids.includes(id), 'an int64 `id` of its own', '"id"')
     ids.push(id)
   }
   return ids
@@ -302,91 +272,57 @@ function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
 /** An animal whose recognizable name shows wherever it is stored. */
 type Valid = ReturnType<typeof animal>
 
-const json = (...values: readonly unknown[]) => values.map(value => toJson(value))
-
 const REFUSED: Table = {
-  'name-missing': refusedWith('a body without `name`', 'name', undefined),
-  'category-missing': refusedWith('a body without `categoryId`', 'categoryId', undefined),
-  empty: refused('an empty object', () => ['{}']),
-  'name-type': refusedWith(
-    'a `name` that is not a string',
-    'name',
-    1,
-    0,
-    true,
-    false,
-    ['Rex'],
-    [],
-    {},
+  required: refused('a body without `name` or `categoryId`', ({ name, categoryId, status }) => [
+    ...[{ categoryId, status }, { name, status }, {}].map(toJson),
+  ]),
+  'name-type': refused('a `name` that is not a string', valid =>
+    withField(valid, 'name', '1', '0', 'true', 'false', 'null', '["Rex"]', '[]', '{}'),
   ),
-  'name-null': refusedWith('null for `name`', 'name', null),
-  'category-string': refusedWith('a `categoryId` in quotes', 'categoryId', '1', '0', ''),
-  'category-type': refusedWith(
-    'a `categoryId` that is not a number',
-    'categoryId',
-    ...[true, false, [1], [], {}],
-  ),
-  'category-null': refusedWith('null for `categoryId`', 'categoryId', null),
-  'category-fraction': refused('a fractional `categoryId`', valid =>
-    withCategories(valid, '1.5', '-0.5', '1e-1'),
-  ),
-  'category-too-large': refused('a `categoryId` beyond int64', valid =>
-    withCategories(
+  'category-type': refused('a `categoryId` that is not an int64 integer', valid =>
+    withField(
       valid,
+      'categoryId',
+      ...['"1"', '"0"', '""', 'true', 'false', 'null', '[1]', '[]', '{}', '1.5', '-0.5', '1e-1'],
       ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '1e19', '1e400'],
     ),
   ),
-  'status-unknown': refusedWith(
-    'a `status` outside the three values',
-    'status',
-    ...['lost', 'constructor', '__proto__', ' sold'],
-  ),
-  'status-case': refusedWith(
-    'a `status` spelled otherwise',
-    'status',
-    'Available',
-    'SOLD',
-    'sold ',
-  ),
-  'status-empty': refusedWith('an empty `status`', 'status', ''),
-  'status-type': refusedWith('a `status` that is not a string', 'status', 1, 0, false, ['sold']),
-  'not-an-object': refused('a body that is not an object', valid =>
-    json([], 'Rex', 1, null, [valid], toJson(valid)),
-  ),
-  wrapped: refused('an animal inside another object', valid => [
-    ...json({ pet: valid }),
-    `{"__proto__":${toJson(valid)}}`,
-  ]),
-  'no-body': refused('a request without a body', () => ['']),
-  malformed: refused('a body that is not JSON', valid => [
-    ...['{', ' ', 'undefined'],
-    `${toJson(valid)} x`,
-    toJson(valid).replace('}', ',}'),
-  ]),
-  'json-numbers': refused('a number that is not JSON', valid =>
-    withCategories(valid, '01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'),
-  ),
-  'json-strings': refused('a string that is not JSON', valid =>
-    ['\n', '\t', '\0', '\\x41', '\\u12'].map(text =>
-      toJson(valid).replace('","cat', `${text}","cat`),
+  'status-value': refused('a `status` other than the three values', valid =>
+    withField(
+      valid,
+      'status',
+      ...['"lost"', '"constructor"', '"__proto__"', '"Available"', '"SOLD"', '"sold "', '" sold"'],
+      ...['""', '1', '0', 'false', '["sold"]'],
     ),
   ),
-  'json-extensions': refused(
-    'JSON with comments, with names or strings quoted differently, or with two values',
-    valid => [
-      toJson(valid).replace('{', '{/* verify */'),
-      toJson(valid).replace('{', '{// verify\n'),
-      toJson(valid).replace('"name"', 'name'),
-      toJson(valid).replaceAll('"', "'"),
-      toJson(valid).repeat(2),
-    ],
-  ),
+  'not-an-animal': refused('a body that is not an animal', valid => [
+    ...[[], 'Rex', 1, null, [valid], toJson(valid), { pet: valid }].map(toJson),
+    `{"__proto__":${toJson(valid)}}`,
+  ]),
+  malformed: refused('a body that is not JSON', valid => {
+    const text = toJson(valid)
+    return [
+      ...['', '{', ' ', 'undefined', `${text} x`, `${text}${text}`, text.replace('}', ',}')],
+      ...[text.replace('{', '{/* verify */'), text.replace('{', '{// verify\n')],
+      ...[text.replace('"name"', 'name'), text.replaceAll('"', "'")],
+      ...['\n', '\t', '\0', '\\x41', '\\u12'].map(end => text.replace('","cat', `${end}","cat`)),
+      ...withField(
+        valid,
+        'categoryId',
+        ...['01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'],
+      ),
+    ]
+  }),
 }
 
-/** Bodies with these categories as JSON text, valid or not. */
-function withCategories(valid: Valid, ...categories: readonly string[]): readonly string[] {
-  const text = toJson({ ...valid, categoryId: 0 })
-  return categories.map(digits => text.replace('"categoryId":0', `"categoryId":${digits}`))
+/** Bodies with these values of a field, JSON or not. */
+function withField(
+  valid: Valid,
+  field: keyof Valid,
+  ...values: readonly string[]
+): readonly string[] {
+  const text = toJson({ ...valid, [field]: 0 })
+  return values.map(value => text.replace(`"${field}":0`, `"${field}":${value}`))
 }
 
 function refused(title: string, bodies: (valid: Valid) => readonly string[]): Table[string] {
@@ -395,11 +331,6 @@ function refused(title: string, bodies: (valid: Valid) => readonly string[]): Ta
     calls: names => bodies(animal(names, 'refused')).map(body => post(body)),
     judge: reply => expect.status(reply, 400),
   }
-}
-
-/** @param values of the field; undefined leaves it out */
-function refusedWith(title: string, field: string, ...values: readonly unknown[]): Table[string] {
-  return refused(title, valid => json(...values.map(value => ({ ...valid, [field]: value }))))
 }
 
 /** Spec §4.2. */

@@ -1,3 +1,4 @@
+import { CheckFailure } from '../check-failure.js'
 import type { Call, Check, Names, Need, Reply, Subject } from '../check-types.js'
 
 /** Checks of a group, by the rest of their ids. */
@@ -30,7 +31,6 @@ interface Judged {
 interface Routine {
   /** @default the group's */
   readonly maxRequests?: number
-  readonly always?: true
   run(subject: Subject): Promise<void>
 }
 
@@ -61,15 +61,13 @@ export function checksOf(group: Group, table: Table): readonly Check[] {
       hint: group.hint?.(id),
       requirement: { level: should ? 'SHOULD' : 'MUST', source: should ?? must },
       needs: entry.needs ?? group.needs ?? [],
-      always: false,
     } as const
     if ('calls' in entry) {
       const { needs = needsOf(entry, group) } = entry
       return { ...about, ...runOf(entry, group), needs }
     }
     const { maxRequests = group.maxRequests ?? 1 } = entry
-    if ('run' in entry)
-      return { ...about, always: entry.always ?? false, maxRequests, run: entry.run }
+    if ('run' in entry) return { ...about, maxRequests, run: entry.run }
     const { of, judge } = entry
     return { ...about, maxRequests, run: async subject => judge(await of(subject), subject) }
   })
@@ -91,13 +89,30 @@ function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'maxReq
     maxRequests: callsOf(calls, EXAMPLE).length,
     async run(subject) {
       let first: Reply | undefined
+      const failures: CheckFailure[] = []
       for (const call of callsOf(calls, subject)) {
         const reply = await (isFresh ? subject.send : subject.once)(call)
-        judge(reply, subject, first)
+        try {
+          judge(reply, subject, first)
+        } catch (thrown) {
+          if (!(thrown instanceof CheckFailure)) throw thrown
+          failures.push(thrown)
+        }
         first ??= reply
       }
+      if (failures.length > 0) throw inOne(failures)
     },
   }
+}
+
+/** The first failure, with the requests of the others. */
+function inOne(failures: readonly CheckFailure[]): CheckFailure {
+  const [first, ...others] = failures as [CheckFailure, ...CheckFailure[]]
+  const more = new Set(others.map(({ sent }) => sent))
+  more.delete(first.sent)
+  if (more.size === 0) return first
+  const expected = `${first.expected}; ${more.size} more failed: ${[...more].join('; ')}`
+  return new CheckFailure({ ...first, expected })
 }
 
 function callsOf(calls: Calls['calls'], names: Names): readonly Call[] {

@@ -53,6 +53,17 @@ export const everyChecks = [
     },
   ),
   ...checksOf(
+    { name: 'http', source: 'spec §4' },
+    {
+      'content-type': everywhere({
+        title: 'every animal and every list comes as application/json',
+        calls: [LIST],
+        among: ({ status, method }) => method !== 'HEAD' && (status === 200 || status === 201),
+        issue: reply => (expect.isJsonType(reply) ? undefined : 'application/json'),
+      }),
+    },
+  ),
+  ...checksOf(
     { name: 'auth', source: 'RFC 9110 §15.5.2' },
     {
       challenge: everywhere({

@@ -31,15 +31,13 @@ const BODIES: Table = {
       expect.that(reply, !isWrong, 'a refusal, or a `categoryId` that is an int64 integer')
     },
   },
-  'byte-order-mark': bodies('a byte order mark before a body is ignored or refused', valid => [
-    `\ufeff${valid}`,
-  ]),
   'large-body': bodies('a body of 2 MiB is refused or served', valid => [
     `${' '.repeat(2 * MEBIBYTE)}${valid}`,
   ]),
-  utf8: bodies('bytes that are not UTF-8 are replaced or refused', valid =>
-    [[0xff], [0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80]].map(bytes => spliced(valid, bytes)),
-  ),
+  utf8: bodies('a byte order mark and bytes that are not UTF-8 are refused or replaced', valid => [
+    `\ufeff${valid}`,
+    ...[[0xff], [0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80]].map(bytes => spliced(valid, bytes)),
+  ]),
   surrogate: {
     title: 'half of a surrogate pair is kept, replaced or refused',
     calls: names =>
@@ -52,13 +50,13 @@ const BODIES: Table = {
       expect.that(reply, !isDropped, 'a `name` that is not cut off')
     },
   },
-  'content-type': typed(
-    'another content type is refused or read as JSON',
-    ...['text/plain', 'application/xml', 'constructor', 'multipart/form-data', ';'],
-  ),
-  charset: typed(
-    'an unknown charset is refused or ignored',
-    ...['utf-16', 'constructor'].map(name => `application/json; charset=${name}`),
+  'content-type': bodies(
+    'another content type or charset is refused or read as JSON',
+    valid => [valid],
+    [
+      ...['text/plain', 'application/xml', 'constructor', 'multipart/form-data', ';'],
+      ...['utf-16', 'constructor'].map(name => `application/json; charset=${name}`),
+    ].map(type => ({ 'content-type': type })),
   ),
   'content-encoding': bodies(
     'a body that is not in the coding that it names is refused',
@@ -72,33 +70,21 @@ const BODIES: Table = {
 }
 
 const PATHS: Table = {
-  'long-path': paths(
-    'a path or a query of 6,000 characters is refused or served',
-    ...[`/pets/${'9'.repeat(6_000)}`, `/pets?x=${'y'.repeat(6_000)}`],
-  ),
-  'bad-encoding': paths(
-    'broken percent-encoding is refused or ignored',
-    ...below('/pets/', '%zz', '%', '%e0%a4%a', '%ff', '%c0%80', '%ud800'),
-    ...below('/pets?', 'limit=%zz', 'status=%', 'status=%ff', '%=%&%ff', 'limit=%e0%a4%a'),
-    '/%',
-  ),
   path: paths(
-    'a path with NUL or line breaks, or that leaves its folder, is refused',
+    'a path that is long, badly encoded, leaves its folder or names a property is refused or served',
+    ...below('/pets/', '9'.repeat(6_000), '%zz', '%', '%e0%a4%a', '%ff', '%c0%80', '%ud800'),
     ...below('/pets/', '%00', '1%00', '%0d%0aX-Verify:%201', '..%2f..%2f..%2fetc%2fpasswd'),
-    ...below('/pets/', '%2e%2e', '/1', ';a=b'),
-  ),
-  names: paths(
-    'paths and parameters named like properties of every object are refused or ignored',
-    ...below('/pets/', ...PROPERTIES),
-    ...['/constructor', '/__proto__', '/pets?constructor=1&toString=1&hasOwnProperty=1'],
-    '/pets?__proto__=1&__proto__[limit]=2',
+    ...below('/pets/', '%2e%2e', '/1', ';a=b', ...PROPERTIES),
+    ...['/%', '/constructor', '/__proto__'],
   ),
   query: paths(
-    'parameters that are empty, repeated, nested or not numbers are refused or ignored',
-    ...below('/pets?', 'limit', 'limit=', 'limit=1&limit=2', 'limit[]=1', 'limit[a]=1'),
-    ...below('/pets?limit=', '1,2', 'null', 'NaN', '1e3', '0x10', '99999999999999999999', '%00'),
+    'parameters that are long, badly encoded, repeated or of another type are refused or ignored',
+    ...below('/pets?', `x=${'y'.repeat(6_000)}`, 'limit=%zz', 'status=%', 'status=%ff', '%=%&%ff'),
+    ...below('/pets?limit', '', '=', '=1&limit=2', '[]=1', '[a]=1', '=1,2', '=null', '=NaN'),
+    ...below('/pets?limit=', '1e3', '0x10', '99999999999999999999', '%00', '%e0%a4%a'),
     ...below('/pets?status', '=', '=sold&status=pending', '[]=sold', '[$ne]=x'),
-    '/pets?&&=&',
+    ...below('/pets?', '&&=&', 'constructor=1&toString=1&hasOwnProperty=1'),
+    '/pets?__proto__=1&__proto__[limit]=2',
   ),
 }
 
@@ -118,11 +104,6 @@ function bodies(
       make(valid(names, 'robust')).flatMap(body => headers.map(fields => post(body, fields))),
     judge: reply => void expect.refusalOr(reply, 201),
   }
-}
-
-function typed(title: string, ...types: readonly string[]): Table[string] {
-  const headers = types.map(type => ({ 'content-type': type }))
-  return bodies(title, valid => [valid], headers)
 }
 
 function paths(title: string, ...all: readonly string[]): Table[string] {
@@ -230,7 +211,6 @@ export const robustnessChecks = checksOf(
       title: 'after all of this, the list is still answered 200',
       must: 'spec §4.1',
       maxRequests: 1,
-      always: true,
       async run({ send }) {
         expect.status(await send(LIST), 200)
       },

@@ -89,7 +89,7 @@ export async function pageOf({ send }: Subject, call: Call): Promise<Page> {
   const reply = await send(call)
   const animals = listIn(reply)
   if (animals) return { reply, animals }
-  throw new CheckSkipped('the list cannot be read, as list.answer or list.limit-maximum reports')
+  throw new CheckSkipped('the list cannot be read, as list.answer or list.limit reports')
 }
 
 /** @throws CheckFailure, or CheckSkipped if no page shows all */
