@@ -118,7 +118,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'lists as many nothings as 2 MiB allow',
-    says: /^list\.limit-maximum: 200/,
+    says: /^list\.limit: 200/,
     http: () => afterFirst(text(200, `[${'[],'.repeat(MEBIBYTE / 2)}[]]`)),
   },
 
@@ -135,7 +135,7 @@ export const HOSTILE_SERVERS: readonly HostileServer[] = [
   },
   {
     name: 'resets in the year 9999',
-    says: /ratelimit\.reset-seconds: 200/,
+    says: /ratelimit\.headers: 200/,
     http: () => right({ 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '253402300799' }),
   },
 

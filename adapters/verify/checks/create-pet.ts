@@ -155,12 +155,6 @@ const ACCEPTED: Table = {
     'a `name` of 300, 10,000 or 70,000 characters',
     [300, 10_000, 70_000].map(length => '*'.padEnd(length, 'x')),
   ),
-  'unknown-field': {
-    title: 'an unknown field is ignored or refused',
-    should: 'RFC 9110 §15.6',
-    calls: names => [post({ ...animal(names, 'color'), color: 'red' })],
-    judge: reply => void expect.refusalOr(reply, 201),
-  },
   charset: {
     title: 'a body is accepted as application/json; charset=utf-8',
     should: 'RFC 8259 §11',

@@ -105,10 +105,10 @@ function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'maxReq
   }
 }
 
-/** The first failure, with the requests of the others. */
-function inOne(failures: readonly CheckFailure[]): CheckFailure {
-  const [first, ...others] = failures as [CheckFailure, ...CheckFailure[]]
-  const more = new Set(others.map(({ sent }) => sent))
+/** The first failure, if possible of a MUST, with the requests of the others. */
+export function inOne(failures: readonly CheckFailure[]): CheckFailure {
+  const first = failures.find(({ level }) => level !== 'SHOULD') ?? (failures[0] as CheckFailure)
+  const more = new Set(failures.map(({ sent }) => sent))
   more.delete(first.sent)
   if (more.size === 0) return first
   const expected = `${first.expected}; ${more.size} more failed: ${[...more].join('; ')}`

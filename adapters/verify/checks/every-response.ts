@@ -4,7 +4,7 @@ import { UNKNOWN, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { ABSENT, ANONYMOUS, INVALID, LIST, post } from './calls.js'
-import { checksOf, each, type Table } from './define-checks.js'
+import { checksOf, each, inOne, type Table } from './define-checks.js'
 import { errorIssue } from './errors.js'
 import { headersIssue } from './rate-limit-headers.js'
 
@@ -114,17 +114,16 @@ function everywhere({ title, calls, among, issue, unless }: Everywhere): Table[s
       const { seen, basePath } = subject
       const replies = seen.filter(reply => isDocumented(reply, basePath) && among(reply))
       if (replies.length === 0) throw new CheckSkipped('there was no such response')
-      for (const came of replies) {
+      const failures = replies.flatMap(came => {
         const expected = issue(came, subject)
-        if (expected === undefined) continue
-        const reason = unless?.(came, subject) ?? false
-        throw new CheckFailure({
-          sent: came.sent,
-          came,
-          expected: reason === false ? expected : `${expected}, ${reason}`,
-          level: reason === false ? 'MUST' : 'SHOULD',
-        })
-      }
+        if (expected === undefined) return []
+        const { sent } = came
+        const reason = unless?.(came, subject)
+        if (!reason) return new CheckFailure({ sent, came, expected, level: 'MUST' })
+        const softened = `${expected}, ${reason}`
+        return new CheckFailure({ sent, came, expected: softened, level: 'SHOULD' })
+      })
+      if (failures.length > 0) throw inOne(failures)
     },
   }
 }

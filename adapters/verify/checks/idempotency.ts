@@ -21,11 +21,7 @@ export const idempotencyChecks = checksOf(
     replay: {
       title: 'a create that is sent again with its key gets 201 with the same animal',
       calls: names => twice(keyed(names, 'replay')),
-      judge(reply, _, first = reply) {
-        expect.status(reply, 201)
-        const isSame = toJson(objectOf(reply)) === toJson(objectOf(first))
-        expect.that(reply, isSame, `\`id\` ${memberOf(first, 'id')}`)
-      },
+      judge: expectSame,
     },
     replayed: {
       title: 'such a response has Idempotent-Replayed: true, and the first one does not',
@@ -83,11 +79,7 @@ export const idempotencyChecks = checksOf(
       title: 'a key is a Structured Field string, with spaces and escapes',
       should: `${DRAFT} §2.1, RFC 9651 §3.3.3`,
       calls: names => twice(keyed(names, 'a \\"string\\"', 'string')),
-      judge(reply, _, first = reply) {
-        expect.status(reply, 201)
-        const id = memberOf(first, 'id')
-        expect.that(reply, memberOf(reply, 'id') === id, `\`id\` ${id}`)
-      },
+      judge: expectSame,
     },
     malformed: {
       title: 'a key that is not a Structured Field string gets 400',
@@ -109,6 +101,12 @@ function keyHeader(names: Names, key: string) {
 
 function twice(call: Call): readonly Call[] {
   return [call, call]
+}
+
+function expectSame(reply: Reply, _: Subject, first = reply): void {
+  expect.status(reply, 201)
+  const isSame = toJson(objectOf(reply)) === toJson(objectOf(first))
+  expect.that(reply, isSame, `\`id\` ${memberOf(first, 'id')}`)
 }
 
 function expectAnother(reply: Reply, _: Subject, first?: Reply): void {

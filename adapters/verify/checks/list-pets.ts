@@ -45,7 +45,7 @@ export const listPetsChecks = checksOf(
       judge: reply => void arrayOf(reply),
     },
     animals: {
-      title: 'every entry is an Animal',
+      title: 'every entry is an Animal, and no `id` occurs twice',
       must: 'spec §2',
       calls: LISTS,
       judge(reply) {
@@ -53,13 +53,6 @@ export const listPetsChecks = checksOf(
           const issue = animalIssue(entry)
           expect.noIssue(reply, issue, toJson(entry))
         }
-      },
-    },
-    unique: {
-      title: 'no `id` occurs twice',
-      must: 'spec §2',
-      calls: LISTS,
-      judge(reply) {
         const ids = animalsOf(reply).map(({ id }) => id)
         const twice = ids.find((id, at) => ids.indexOf(id) !== at)
         const expected = `each \`id\` once, not ${twice} twice`
@@ -70,8 +63,9 @@ export const listPetsChecks = checksOf(
       title: '`limit`, which may be 100, is the maximum number of animals',
       maxRequests: 15,
       async run(subject) {
+        expectAtMost(100, await subject.once(WHOLE_LIST))
         await fill(subject, 11)
-        for (const limit of [1, 2, 10, 100]) {
+        for (const limit of [1, 2, 10]) {
           expectAtMost(limit, await subject.once({ path: `/pets?limit=${limit}` }))
         }
       },
@@ -113,19 +107,9 @@ export const listPetsChecks = checksOf(
       title: 'no list has more than 100 animals: limit=101 is refused or reduced',
       must: 'spec §8',
       calls: [{ path: '/pets?limit=101' }],
-      judge: expectRefusalOrPage,
-    },
-    'limit-below': {
-      title: '`limit` below 1 is refused or raised',
-      should: 'spec §8',
-      calls: [{ path: '/pets?limit=0' }, { path: '/pets?limit=-1' }],
-      judge: expectRefusalOrPage,
-    },
-    'limit-type': {
-      title: '`limit` that is not an integer is refused or ignored',
-      should: 'spec §4.1',
-      calls: [{ path: '/pets?limit=many' }, { path: '/pets?limit=1.5' }],
-      judge: reply => void expect.refusalOr(reply, 200),
+      judge(reply) {
+        if (expect.refusalOr(reply, 200)) expectAtMost(100, reply)
+      },
     },
     encoded: {
       title: '`limit=%31` is limit=1',
@@ -234,12 +218,6 @@ export const listPetsChecks = checksOf(
         expect.that(reply, !isFilled, '400, or no animals')
       },
     },
-    'unknown-parameter': {
-      title: 'an unknown parameter is ignored or refused',
-      should: 'RFC 9110 §15.6',
-      calls: [{ path: '/pets?verify=1' }],
-      judge: reply => void expect.refusalOr(reply, 200),
-    },
     steady: {
       title: 'the same list twice has the same order',
       should: 'RFC 9110 §9.2.2',
@@ -286,8 +264,4 @@ function expectAtMost(limit: number, reply: Reply): void {
 function expectFilled(reply: Reply, count: number): void {
   const { length } = animalsOf(reply)
   expect.that(reply, length >= count, `${count} animals, not ${length}`)
-}
-
-function expectRefusalOrPage(reply: Reply): void {
-  if (expect.refusalOr(reply, 200)) expectAtMost(100, reply)
 }

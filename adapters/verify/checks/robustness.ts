@@ -63,7 +63,8 @@ const BODIES: Table = {
     valid => [valid],
     ['gzip', 'br', 'constructor'].map(coding => ({ 'content-encoding': coding })),
   ),
-  prototype: bodies('members such as __proto__ and constructor are refused or ignored', valid => [
+  members: bodies('unknown members, such as __proto__, are refused or ignored', valid => [
+    extended(valid, '"color":"red"'),
     extended(valid, '"__proto__":null,"constructor":1,"prototype":[],"hasOwnProperty":1'),
     extended(valid, '"toString":null,"valueOf":2,"toJSON":"x","length":-1,"then":{}'),
   ]),
@@ -78,7 +79,8 @@ const PATHS: Table = {
     ...['/%', '/constructor', '/__proto__'],
   ),
   query: paths(
-    'parameters that are long, badly encoded, repeated or of another type are refused or ignored',
+    'parameters that are unknown, long, repeated, or not as they should be are refused or ignored',
+    ...below('/pets?', 'verify=1', 'limit=0', 'limit=-1', 'limit=many', 'limit=1.5'),
     ...below('/pets?', `x=${'y'.repeat(6_000)}`, 'limit=%zz', 'status=%', 'status=%ff', '%=%&%ff'),
     ...below('/pets?limit', '', '=', '=1&limit=2', '[]=1', '[a]=1', '=1,2', '=null', '=NaN'),
     ...below('/pets?limit=', '1e3', '0x10', '99999999999999999999', '%00', '%e0%a4%a'),
