@@ -13,8 +13,7 @@ import { createStore } from '../../src/index.js'
 import { blocksOf } from '../support/pages.js'
 import { assertPrinted } from '../support/printed.js'
 import { BYTE_FAULTS, openProxy } from './byte-faults.js'
-import { COMMON_MISTAKES } from './common-mistakes.js'
-import { PLANTED_FAULTS } from './faults.js'
+import { COMMON_MISTAKES, PLANTED_FAULTS } from './faults.js'
 import {
   anywhere,
   headers,

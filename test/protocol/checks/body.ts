@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Checks, post } from './check.js'
-
-const REX = { name: 'Rex', categoryId: 1 }
+import { assertError, type Checks, post, REX } from './check.js'
 
 /** Request bodies. */
 export const bodyChecks: Checks = {

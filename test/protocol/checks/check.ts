@@ -52,6 +52,9 @@ export function demoHeaders(remaining: number, bytes: number): Record<string, st
   }
 }
 
+/** A complete animal. */
+export const REX = { name: 'Rex', categoryId: 1 }
+
 /** `POST /v1/pets` with this text, or with this value as JSON. */
 export function post(body: unknown, headers: Record<string, string> = {}) {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)

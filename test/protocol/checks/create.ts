@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Checks, demoHeaders, listOf, petOf, post } from './check.js'
-
-const REX = { name: 'Rex', categoryId: 1 }
+import { assertError, type Checks, demoHeaders, listOf, petOf, post, REX } from './check.js'
 
 /** `createPet` (spec §4.2). */
 export const createChecks: Checks = {

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { memoryStorage } from '../../../adapters/stores/memory.js'
 import { ERROR_STATUS, type ErrorCode, type PetStorage } from '../../../src/index.js'
 import type { Reply } from '../../support/doors.js'
-import { assertError, type Checks, demoHeaders, post } from './check.js'
-
-const REX = { name: 'Rex', categoryId: 1 }
+import { assertError, type Checks, demoHeaders, post, REX } from './check.js'
 
 /** Failures of the host, and the list of all codes. */
 export const failureChecks: Checks = {

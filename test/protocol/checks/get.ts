@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { SUNSET } from '../../../src/index.js'
-import { assertError, type Checks, demoHeaders, petOf, post } from './check.js'
-
-const REX = { name: 'Rex', categoryId: 1 }
+import { assertError, type Checks, demoHeaders, petOf, post, REX } from './check.js'
 
 /** `getPet` and its removal (spec §4.3). */
 export const getChecks: Checks = {

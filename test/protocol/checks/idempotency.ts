@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { T0 } from '../../limits/rate-limit-vectors.js'
 import type { Reply } from '../../support/doors.js'
-import { assertError, type Checks, demoHeaders, listOf, petOf, post, withOptions } from './check.js'
+import {
+  assertError,
+  type Checks,
+  demoHeaders,
+  listOf,
+  petOf,
+  post,
+  REX,
+  withOptions,
+} from './check.js'
 
-const REX = { name: 'Rex', categoryId: 1 }
 const options = () => ({ idempotency: { ttl: 60_000 } })
 
 /** `Idempotency-Key` on `createPet` (draft-ietf-httpapi-idempotency-key-header-07). */
@@ -92,16 +100,8 @@ export const idempotencyChecks: Checks = {
     async 'idempotency - a key is a Structured Field string or a bare token of 1 to 255 characters'({
       send,
     }) {
-      const keys = [
-        '"a b"',
-        '"a\\"\\\\"',
-        `"${'x'.repeat(255)}"`,
-        'x'.repeat(254),
-        'A-b_1.~:/',
-        '"é',
-      ]
-      const [malformed = '', ...valid] = keys.reverse()
-      for (const key of valid) {
+      const long = [`"${'x'.repeat(255)}"`, 'x'.repeat(254)]
+      for (const key of ['"a b"', '"a\\"\\\\"', 'A-b_1.~:/', ...long]) {
         const reply = await send(post(REX, { 'idempotency-key': key }))
         assert.deepEqual(
           [reply.status, reply.headers['idempotent-replayed']],
@@ -124,7 +124,8 @@ export const idempotencyChecks: Checks = {
         '"\\a"',
         '"a\tb"',
       ]
-      for (const key of [...others, String.fromCharCode(...new TextEncoder().encode(malformed))]) {
+      // The bytes of é.
+      for (const key of [...others, '"\xc3\xa9']) {
         const reply = await send(post(REX, { 'idempotency-key': key }))
         assertError(reply, 400, 'invalid_request', rule)
       }

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { assertError, type Checks, post, withOptions } from './check.js'
-
-const REX = { name: 'Rex', categoryId: 1 }
+import { assertError, type Checks, post, REX, withOptions } from './check.js'
 
 /** Paths and methods. */
 export const routeChecks: Checks = {
