@@ -5,7 +5,7 @@ import type { Credential } from './credentials.js'
 
 /** A requirement of the API with a permanent id. */
 export interface Check {
-  /** Group and name, such as `auth.unknown.list`. */
+  /** Group and name, such as `auth.exact`. */
   readonly id: string
   readonly requirement: Requirement
   readonly title: string

@@ -42,7 +42,7 @@ import {
   type Wrong,
 } from './faulty-server.js'
 
-const LISTED = /^(create\.concurrent|get\.listed|list\.(created|every-status|int64|newest))$/
+const LISTED = /^(create\.concurrent|get\.listed|list\.(created|int64|newest))$/
 
 const isStranger = (request: Asked) => key(request) !== `Bearer ${MAIN_KEY}`
 const hasStatus = (request: Asked) => isList(request) && queryOf(request).has('status')
@@ -239,25 +239,20 @@ export const COMMON_MISTAKES = {
 
 /** Servers for each check, by the id of the check that names what is wrong with them. */
 const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
-  'auth.missing.list': {
-    wrong: admits(request => isList(request) && isAnonymous(request) && request.query === ''),
-    also: /^auth\.(again\.list|forwarded|head|other-header)$/,
+  'auth.list': {
+    wrong: [
+      admits(request => isList(request) && isAnonymous(request) && request.query === ''),
+      admits(request => isList(request) && !isAnonymous(request) && !isSpare(request)),
+      admits(request => request.query === 'limit=0'),
+    ],
+    also: /^(auth\.(again\.list|exact|headers|key-case|path|placeholder|scheme|single)|robust\.long-key)$/,
   },
-  'auth.missing.get': { wrong: admits(isGet), also: /^auth\.(again|unknown)\.get$/ },
-  'auth.missing.create': admits(
-    request => isCreate(request) && isAnonymous(request) && request.text !== '{',
-  ),
-  'auth.unknown.list': {
-    wrong: admits(request => isList(request) && !isAnonymous(request) && !isSpare(request)),
-    also: /^(auth\.(again\.list|exact|key-case|placeholder|scheme|single)|robust\.long-key)$/,
-  },
-  'auth.unknown.create': admits(request => isCreate(request) && !isAnonymous(request)),
-  'auth.unknown.get': {
-    wrong: admits(request => isGet(request) && !isAnonymous(request)),
-    also: /^auth\.again\.get$/,
-  },
-  'auth.before-body': admits(request => isCreate(request) && request.text === '{'),
-  'auth.before-query': admits(request => request.query === 'limit=0'),
+  'auth.create': [
+    admits(request => isCreate(request) && isAnonymous(request) && request.text !== '{'),
+    admits(request => isCreate(request) && !isAnonymous(request)),
+    admits(request => isCreate(request) && request.text === '{'),
+  ],
+  'auth.get': { wrong: admits(isGet), also: /^auth\.again\.get$/ },
   'auth.exact': {
     wrong: [
       admits(request => key(request).startsWith(`Bearer ${MAIN_KEY.slice(0, -1)}`)),
@@ -276,14 +271,15 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
   ],
   'auth.key-case': admits(request => key(request).toLowerCase() === `bearer ${MAIN_KEY}`),
   'auth.query': admits(request => queryOf(request).get('api_key') === MAIN_KEY),
-  'auth.other-header': admits(({ headers }) => headers['x-api-key'] === MAIN_KEY),
-  'auth.path': succeeds(
-    200,
-    request => isAnonymous(request) && request.path.endsWith('/PETS'),
-    '[]',
-  ),
-  'auth.head': {
-    wrong: admits(request => request.method === 'HEAD' && isAnonymous(request)),
+  'auth.headers': [
+    admits(({ headers }) => headers['x-api-key'] === MAIN_KEY),
+    admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1'),
+  ],
+  'auth.path': {
+    wrong: [
+      succeeds(200, request => isAnonymous(request) && request.path.endsWith('/PETS'), '[]'),
+      admits(request => request.method === 'HEAD' && isAnonymous(request)),
+    ],
     also: /^auth\.again\.(get|list)$/,
   },
   'auth.again.list': COMMON_MISTAKES['a cache shows a filtered list to strangers'],
@@ -295,7 +291,6 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
         ? request
         : { ...request, headers: { ...request.headers, authorization: '' } },
     ),
-  'auth.forwarded': admits(({ headers }) => headers['x-forwarded-for'] === '127.0.0.1'),
   'auth.challenge': headers(all(isCreate, status(401)), () => ({ 'WWW-Authenticate': undefined })),
   'auth.challenge-scheme': headers(status(401), () => ({
     'WWW-Authenticate': 'Basic realm="pets"',
@@ -506,23 +501,22 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
     also: /^list\.limit-filled$/,
   },
   'list.created': {
-    wrong: lists(
-      request => queryOf(request).get('status') === 'sold',
-      () => [],
-    ),
-    also: /^list\.(limit-filled|newest)$/,
+    wrong: [
+      lists(
+        request => queryOf(request).get('status') === 'sold',
+        () => [],
+      ),
+      lists(
+        ({ query }) => !query.includes('status'),
+        pets => pets.filter(pet => pet['status'] !== 'sold'),
+      ),
+    ],
+    also: /^list\.(limit-(default|filled)|newest)$/,
   },
   'list.status-limit': lists(
     ({ query }) => query === 'status=sold&limit=1',
     () => [],
   ),
-  'list.every-status': {
-    wrong: lists(
-      ({ query }) => !query.includes('status'),
-      pets => pets.filter(pet => pet['status'] !== 'sold'),
-    ),
-    also: /^list\.limit-(default|filled)$/,
-  },
   'list.newest': COMMON_MISTAKES['lists show an animal a second late'],
   'list.fields': {
     wrong: listed(named(name => name.toUpperCase())),
@@ -680,7 +674,7 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
       head: ({ method, headers }) => method === 'HEAD' && 'authorization' in headers,
     }).map(([name, where]) => [
       `robust.${name}`,
-      { wrong: refuses(500, where), also: /^(auth\.(before-body|path)|ratelimit\.headers)$/ },
+      { wrong: refuses(500, where), also: /^(auth\.(create|path)|ratelimit\.headers)$/ },
     ]),
   ),
   'robust.query': [
@@ -694,13 +688,16 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
   ),
   'robust.method': succeeds(200, ({ method }) => method === 'PROPFIND'),
   'robust.allow': headers(status(405), () => ({ Allow: undefined })),
-  'robust.alive': serve => {
-    let isBroken = false
-    return async request => {
-      const given = await serve(request)
-      isBroken ||= request.method === 'PROPFIND'
-      return isBroken && given.status === 200 ? failure(404, given) : given
-    }
+  'robust.alive': {
+    wrong: serve => {
+      let isBroken = false
+      return async request => {
+        const given = await serve(request)
+        isBroken ||= request.method === 'PROPFIND'
+        return isBroken && given.status === 200 ? failure(404, given) : given
+      }
+    },
+    also: /^robust\.head$/,
   },
 }
 

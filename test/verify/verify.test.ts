@@ -47,7 +47,7 @@ test('verify - a broken MUST is exit code 1, and all of it is shown', async t =>
   )
   assert.match(
     stdout,
-    /\n0 passed, 1 MUST broken, 0 SHOULD not met, 0 skipped; 3 requests in \d+ s\n$/,
+    /\n0 passed, 1 MUST broken, 0 SHOULD not met, 0 skipped; 5 requests in \d+ s\n$/,
   )
 })
 
@@ -83,7 +83,7 @@ test('verify - --json and --junit hold the same report', async t => {
       'robust.head SHOULD failed',
     ],
   )
-  assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 8])
+  assert.deepEqual([report.ok, report.baseUrl, report.requestCount], [false, url, 12])
   const xml = await readFile(junit, 'utf8')
   assert.equal(xml, [...reportJUnit(report)].join(''))
   assertJUnit(xml)

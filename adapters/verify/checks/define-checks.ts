@@ -73,17 +73,6 @@ export function checksOf(group: Group, table: Table): readonly Check[] {
   })
 }
 
-/** Makes an entry per item, with its name at the end of the id. */
-export function each<T>(
-  prefix: string,
-  things: Readonly<Record<string, T>>,
-  entry: (name: string, thing: T) => Table[string],
-): Table {
-  return Object.fromEntries(
-    Object.entries(things).map(([name, thing]) => [`${prefix}${name}`, entry(name, thing)]),
-  )
-}
-
 function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'maxRequests' | 'run'> {
   return {
     maxRequests: callsOf(calls, EXAMPLE).length,

@@ -4,39 +4,24 @@ import { UNKNOWN, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { ABSENT, ANONYMOUS, INVALID, LIST, post } from './calls.js'
-import { checksOf, each, inOne, type Table } from './define-checks.js'
+import { checksOf, inOne, type Table } from './define-checks.js'
 import { errorIssue } from './errors.js'
 import { headersIssue } from './rate-limit-headers.js'
 
-/** Requests that are refused with these statuses, some of them by frameworks. */
-const REFUSED: Readonly<Record<string, readonly Call[]>> = {
-  '400': [
-    INVALID,
-    ...['{', '', '[]', 'null', '{"name":1,"categoryId":"x"}'].map(body => post(body)),
-  ],
-  '401': [ANONYMOUS, { ...LIST, as: UNKNOWN_KEY }],
-  '404': [
-    ABSENT,
-    ...['verify', '-1', '0', '1.5', '9223372036854775806'].map(id => ({ path: `/pets/${id}` })),
-  ],
-}
+const STRANGERS: readonly Call[] = [ANONYMOUS, { ...LIST, as: UNKNOWN_KEY }]
+/** Bodies and ids that frameworks refuse by themselves. */
+const BODIES = ['{', '', '[]', 'null', '{"name":1,"categoryId":"x"}']
+const IDS = ['verify', '-1', '0', '1.5', '9223372036854775806']
 
 /** Requirements for every response of the run so far, whatever check caused it. */
 export const everyChecks = [
   ...checksOf(
     { name: 'error', source: 'spec §2, §4, §7' },
-    each('', REFUSED, (status, calls) =>
-      everywhere({
-        title: `every ${status} has an Error body as application/json, whatever was wrong`,
-        calls,
-        among: reply => reply.status === Number(status) && reply.method !== 'HEAD',
-        issue: errorIssue,
-        unless: ({ status, method }) =>
-          status === 400 &&
-          method !== 'POST' &&
-          'though the specification has 400 in createPet only',
-      }),
-    ),
+    {
+      '400': errors(400, [INVALID, ...BODIES.map(body => post(body))]),
+      '401': errors(401, STRANGERS),
+      '404': errors(404, [ABSENT, ...IDS.map(id => ({ path: `/pets/${id}` }))]),
+    },
   ),
   ...checksOf(
     { name: 'ratelimit', source: 'spec §8' },
@@ -68,7 +53,7 @@ export const everyChecks = [
     {
       challenge: everywhere({
         title: 'every 401 carries WWW-Authenticate',
-        calls: REFUSED['401'] ?? [],
+        calls: STRANGERS,
         among: ({ status }) => status === 401,
         issue: ({ headers }) =>
           headers.has('www-authenticate') ? undefined : 'a WWW-Authenticate header',
@@ -90,6 +75,17 @@ export const everyChecks = [
     },
   ),
 ]
+
+function errors(code: number, calls: readonly Call[]): Table[string] {
+  return everywhere({
+    title: `every ${code} has an Error body as application/json, whatever was wrong`,
+    calls,
+    among: ({ status, method }) => status === code && method !== 'HEAD',
+    issue: errorIssue,
+    unless: ({ method }) =>
+      code === 400 && method !== 'POST' && 'though the specification has 400 in createPet only',
+  })
+}
 
 /** A server library may send others by itself. */
 const SPECIFIED: readonly number[] = [200, 201, 400, 401, 404, 405, 429]
