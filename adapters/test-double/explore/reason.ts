@@ -2,16 +2,9 @@ import type { Report } from '../../verdict/report.js'
 import type { EndlessError } from './virtual-time.js'
 import type { Sent } from './watch-requests.js'
 
-export function errorReason(error: unknown): string {
-  return `the work failed: ${describe(error)}`
-}
-
-export function rejectionReason(error: unknown): string {
-  return `the work leaves a rejection unhandled, which ends a process: ${describe(error)}`
-}
-
-export function invariantReason(error: unknown): string {
-  return `the invariant failed: ${describe(error)}`
+/** @param what has happened, such as `the work failed` */
+export function problemOf(what: string, error: unknown) {
+  return { reason: `${what}: ${describe(error)}`, error }
 }
 
 export function reportReason({ findings }: Report): string {

@@ -7,13 +7,7 @@ import type { VirtualClock } from '../clock/clock.js'
 import { createDouble, type TestDouble } from '../double.js'
 import type { TestDoubleOptions } from '../double-options.js'
 import type { Snapshot } from '../snapshot.js'
-import {
-  endlessReason,
-  errorReason,
-  invariantReason,
-  rejectionReason,
-  reportReason,
-} from './reason.js'
+import { endlessReason, problemOf, reportReason } from './reason.js'
 import { type Schedule, scheduleText } from './schedule.js'
 import type { Outcome } from './search.js'
 import { traceWaits } from './trace.js'
@@ -116,7 +110,10 @@ async function run(
     rejections.end()
   }
   const unhandled = rejections.first()
-  if (unhandled) problem = { reason: rejectionReason(unhandled.error), ...unhandled }
+  if (unhandled) {
+    const what = 'the work leaves a rejection unhandled, which ends a process'
+    problem = problemOf(what, unhandled.error)
+  }
   const failure = problem && {
     schedule: scheduleText(schedule),
     ...problem,
@@ -149,7 +146,7 @@ async function judge(
   schedule: Schedule,
 ): Promise<Problem | undefined> {
   if (!invariant) {
-    if (thrown) return { reason: errorReason(thrown.error), error: thrown.error }
+    if (thrown) return problemOf('the work failed', thrown.error)
     const report = double.report()
     return report.ok ? undefined : { reason: reportReason(report), error: undefined }
   }
@@ -164,10 +161,7 @@ async function judge(
     pets: async () => double.inspect.animals({ limit: Number.MAX_SAFE_INTEGER }),
   }
   const verdict = await settle(() => invariant(ended))
-  if (verdict.thrown) {
-    const { error } = verdict.thrown
-    return { reason: invariantReason(error), error }
-  }
+  if (verdict.thrown) return problemOf('the invariant failed', verdict.thrown.error)
   return verdict.value === false
     ? { reason: 'the invariant is false', error: undefined }
     : undefined
