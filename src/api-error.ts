@@ -51,7 +51,8 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
-    super(message, options)
+    // It may quote a name as long as a request.
+    super(message.length > 1_000 ? `${message.slice(0, 1_000)}…` : message, options)
     this.code = code
     this.status = options.status ?? ERROR_STATUS[code]
     this.headers = options.headers ?? {}

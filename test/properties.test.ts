@@ -159,6 +159,7 @@ test('files and commands - any text is read, or refused in a short line', async 
     ['{"pets":[],"time":"2030-01-01"}', command('POST', 'worlds')],
     ['{"kind":"status","status":503}', command('POST', 'faults')],
     [toJson(await double.snapshot()), command('PUT', 'snapshot')],
+    ['"name"', command('PUT', 'snapshot')],
   ]
   const huge = 'n'.repeat(9_999)
   const inserted = fc.oneof(fc.constantFrom('"', '{', '1e400', '__proto__', huge, huge), anyText)

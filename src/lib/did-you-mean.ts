@@ -1,15 +1,11 @@
 /** Sorts names by closeness to a mistyped one, closest first. */
 export function nearestFirst(typed: string, names: readonly string[]): readonly string[] {
-  const text = typed.slice(0, LONGEST)
-  return names.toSorted((a, b) => distance(text, a) - distance(text, b))
+  return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
 }
-
-/** Longer texts are no typing mistakes, and take time to compare. */
-const LONGEST = 80
 
 /** The name that was probably meant: a third of its letters may differ, or their order. Undefined if none is close. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
-  const lower = typed.slice(0, LONGEST).toLowerCase()
+  const lower = typed.toLowerCase()
   const [closest = ''] = nearestFirst(lower, names)
   const isClose =
     distance(lower, closest.toLowerCase()) <= Math.max(1, closest.length / 3) ||
@@ -22,10 +18,13 @@ function lettersOf(text: string): string {
   return [...text.toLowerCase()].sort().join('')
 }
 
+/** Longer texts are no typing mistakes, and take time to compare. */
+const LONGEST = 80
+
 /** Levenshtein distance: letters to insert, remove or replace. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (const letter of from) {
+  for (const letter of from.slice(0, LONGEST)) {
     let diagonal = Number.POSITIVE_INFINITY
     let left = Number.POSITIVE_INFINITY
     row = row.map((above, column) => {
