@@ -88,12 +88,8 @@ export async function explore(
     const causes = causesOf(result.failures)
     const counts = result.problem ?? countsText(result, settings)
     const passed = passedText(result)
-    say(
-      ...causes.map(failureText),
-      ...passed,
-      counts,
-      ...openTexts(result, settings, faults, all[0]),
-    )
+    const open = openTexts(result, settings, faults, all[0])
+    say(...causes.map(failureText), ...passed, counts, ...open)
     if (settings.skipWaits) printError(skippedText(setup.skips))
     const about = { level: 'warning', title: 'exec --explore' } as const
     const doubts = passed.map((text): Problem => ({ ...about, text, cells: [text, ''] }))

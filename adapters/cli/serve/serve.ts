@@ -109,13 +109,13 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   // For experiments: staging shares no animals and no counters, and is lost on exit.
   const own = { ...settings, store: 'memory:', rateLimitStore: 'memory:' }
   const staging =
-    stagingPort === undefined ? undefined : await open(own, 'staging-port', stagingPort)
-  const production = await open(settings, 'port', settings.port, staging?.server.url)
+    stagingPort === undefined
+      ? undefined
+      : await open({ ...own, port: stagingPort }, 'staging-port')
+  const production = await open(settings, 'port', staging?.server.url)
   const { environment, animals, source } = production
   const { url: baseUrl, origin } = production.server
-  if (watching) {
-    watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
-  }
+  if (watching) watching.reloadInto([environment, ...(staging ? [staging.environment] : [])])
   const { store, rateLimitStore } = environment
   const ready: Ready = {
     baseUrl,
@@ -132,19 +132,15 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   }
   return { ready, source }
 
-  async function open(
-    settings: ServeSettings,
-    portFlag: PortFlag,
-    port: number,
-    stagingBaseUrl?: string,
-  ) {
+  async function openDouble(settings: ServeSettings) {
+    const { openControlled } = await import('./controlled-store.js')
+    return openControlled(settings, apiKeys, await readInitial(settings), token)
+  }
+
+  async function open(settings: ServeSettings, portFlag: PortFlag, stagingBaseUrl?: string) {
+    const { port } = settings
     const environment = control
-      ? await (await import('./controlled-store.js')).openControlled(
-          settings,
-          apiKeys,
-          await readInitial(settings),
-          token,
-        )
+      ? await openDouble(settings)
       : await openEnvironment(settings, apiKeys, stops, notes, metrics)
     const logged = withRequestLog(environment.handler, {
       format: quiet ? 'silent' : log,
