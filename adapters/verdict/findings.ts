@@ -1,7 +1,7 @@
 import { callSiteOf } from './call-site.js'
 import { traceIdOf } from './log/log-entry.js'
 import type { Finding, Report, ShownRequest } from './report.js'
-import { type RuleId, ruleOf } from './rules/index.js'
+import { RULES, type Rule, type RuleId } from './rules/index.js'
 import { type Beginning, endOf, MOST_SHOWN, type Seen, type Violation } from './rules/rule.js'
 
 const MOST_TEXTS = 3
@@ -78,12 +78,10 @@ function show({ requests, shown }: Entry, exchange: Seen, cause?: Seen): void {
   if (shown.length < MOST_REQUESTS) shown.push({ exchange, cause })
 }
 
-function findingOf(
-  { rule, keyId, first, place, texts, more, requests, shown, evidence }: Entry,
-  allow: readonly string[],
-): Finding {
+function findingOf(entry: Entry, allow: readonly string[]): Finding {
+  const { rule, keyId, first, place, texts, more, requests, shown, evidence } = entry
   const seen = [...texts].map(([text, times]) => (times === 1 ? text : `${text} (${times} times)`))
-  const { fix, flag = null } = ruleOf(rule)
+  const { fix, flag = null } = RULES.find(({ id }) => id === rule) as Rule
   const sentFrom = first.stack && callSiteOf(first.stack)
   const finding: Finding = {
     rule: rule as RuleId,

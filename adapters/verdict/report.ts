@@ -46,10 +46,8 @@ brand({ VerdictError })
  * const text = reportText(createTestDouble().report(), { withRequests: true })
  * console.log(text) // prints Verdict: no requests arrived, so nothing was checked. …
  */
-export function reportText(
-  { requestCount, dropped, findings, notes }: Report,
-  { withRequests = false } = {},
-): string {
+export function reportText(report: Report, { withRequests = false } = {}): string {
+  const { requestCount, dropped, findings, notes } = report
   const covered = `${count(requestCount, 'request')}${dropped > 0 ? ` (the journal has dropped ${dropped})` : ''}`
   const found = findings.length === 0 ? 'no violations' : count(findings.length, 'finding')
   const noted = notes.length === 0 ? '' : ` and ${count(notes.length, 'note')}`
@@ -83,10 +81,8 @@ export function findingText(finding: Finding, mark = ''): string {
   return row(finding, mark) + shown.map(requestLine).join('') + last
 }
 
-function row(
-  { rule, keyId, iso, where, seen, fix, requests, evidence, sentFrom }: Finding,
-  mark: string,
-): string {
+function row(finding: Finding, mark: string): string {
+  const { rule, keyId, iso, where, seen, fix, requests, evidence, sentFrom } = finding
   const nobody = requests.length === 0 ? 'every key' : 'no valid key'
   const who = keyId === null ? nobody : `key ${keyId}`
   const place = where === null ? '' : `, ${where}`

@@ -7,10 +7,7 @@ import type { Exchange } from '../log/exchange.js'
 const SAME_CLOCK = 2 * SECOND
 
 /** Converts instants of a service with another clock to ours. */
-export function localHeaders(
-  headers: Exchange['headers'],
-  answeredAt: number | null,
-): Exchange['headers'] {
+export function localHeaders(headers: Exchange['headers'], answeredAt: number | null) {
   if (answeredAt === null) return headers
   const { 'x-ratelimit-reset': reset = '', 'retry-after': retryAfter } = headers
   const ahead = aheadOf(answeredAt, headers['date'])

@@ -69,9 +69,7 @@ function observeText(
 }
 
 /** Skips empty chunks, which a stream of bytes cannot pass on. Undefined at the end. */
-async function nextChunk(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-): Promise<Uint8Array | undefined> {
+async function nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>) {
   for (;;) {
     const { done, value } = await reader.read()
     if (done || value.length > 0) return value

@@ -50,11 +50,8 @@ export function createCallers(numbered?: number) {
   }
 }
 
-function overlapOf(
-  { underWay, answered = 0 }: Caller,
-  span: ConnectionSpan | undefined,
-  isPipelined: boolean,
-): SenderSeen['overlap'] {
+function overlapOf(caller: Caller, span: ConnectionSpan | undefined, isPipelined: boolean) {
+  const { underWay, answered = 0 } = caller
   if (isPipelined || (span && underWay.includes(span))) return 'connection'
   // Whoever opens another connection before the last answer has more than one request to send.
   const isEager = span?.isUsed === false && span.opened < answered

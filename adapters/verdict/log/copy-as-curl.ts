@@ -14,11 +14,8 @@ export interface PlainRequest {
  * the file `body`.
  * @param isForReading has a line per option, prints the response's headers, and lets curl add its own
  */
-export function curlOf(
-  { method, target, headers, body: given }: PlainRequest,
-  origin: string,
-  isForReading = false,
-): string {
+export function curlOf(request: PlainRequest, origin: string, isForReading = false): string {
+  const { method, target, headers, body: given } = request
   const body = typeof given === 'string' ? new TextEncoder().encode(given) : given
   const hasBody = body.length > 0 || isFramed(method, headers)
   return [

@@ -2,10 +2,8 @@ import { type PlainRequest, utf8Text } from './copy-as-curl.js'
 import { REDACTED } from './redact.js'
 
 /** Writes JavaScript that sends the same request. The key is in `ADOPTION_STORE_API_KEY`. */
-export function fetchCodeOf(
-  { method, target, headers, body }: PlainRequest,
-  origin: string,
-): string {
+export function fetchCodeOf(request: PlainRequest, origin: string): string {
+  const { method, target, headers, body } = request
   const url = inJavaScript(origin + target)
   const canSend = method !== 'GET' && method !== 'HEAD'
   const fields = Object.entries(headers).filter(([name]) => !OWN_HEADERS.includes(name))

@@ -181,11 +181,8 @@ const FIELDS = ['name', 'categoryId', 'status']
  * Lists the query parameters and body fields that the store ignores.
  * @param known parameters of the operation
  */
-export function unknownNames(
-  operation: Operation,
-  { query, body }: ReadRequest,
-  known: readonly string[],
-): readonly string[] {
+export function unknownNames(operation: Operation, request: ReadRequest, known: readonly string[]) {
+  const { query, body } = request
   const names = query === '' ? [] : query.split('&').map(nameOf)
   const fields = operation === 'createPet' ? fieldsOf(body) : []
   return [

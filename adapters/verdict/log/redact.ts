@@ -57,10 +57,7 @@ export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' |
 const MOST_DIGESTED = 100
 
 /** Replaces the credential in each request header, and keeps the scheme. */
-export function redactedHeaders(
-  headers: ApiRequest['headers'],
-  redact: Redact,
-): Record<string, string> {
+export function redactedHeaders(headers: ApiRequest['headers'], redact: Redact) {
   const redacted: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]

@@ -25,10 +25,3 @@ export function createWatches(hasKey: boolean, use: KeyUse): readonly Watch[] {
   const known = [watchWaits, watchBackoff, watchRefusals, watchCreates, watchKnown]
   return (hasKey ? known : [watchStrangers]).map(create => create(use))
 }
-
-/** @throws Error for an id that is not one of a rule */
-export function ruleOf(id: string): Rule {
-  const found = RULES.find(rule => rule.id === id)
-  if (!found) throw new Error(`No rule ${id}`)
-  return found
-}

@@ -1,4 +1,4 @@
-import type { Rule, Violation } from './rule.js'
+import type { Rule } from './rule.js'
 
 export const UNUSED_FAULTS = {
   id: 'fault.unused',
@@ -56,10 +56,7 @@ function isCertain({ option, isKept }: UnusedFault): boolean {
   return option === undefined && !isKept
 }
 
-function unusedOf(
-  use: FaultUse | undefined,
-  counts: (fault: UnusedFault) => boolean,
-): readonly Violation[] {
+function unusedOf(use: FaultUse | undefined, counts: (fault: UnusedFault) => boolean) {
   return (use?.unused() ?? []).filter(counts).map(({ text, keyId, at }) => ({
     rule: UNUSED_FAULTS.id,
     seen: `a fault was armed and never fired: ${text}`,
