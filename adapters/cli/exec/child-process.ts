@@ -8,7 +8,6 @@ import { UsageError } from '../usage-error.js'
 
 /** Runs a command without input, captures its output, and ends it with all its descendants. */
 export interface Capture {
-  /** Time limit, in ms. */
   readonly timeoutMs: number
   /** Also ends the time limit. */
   readonly late?: AbortSignal | undefined

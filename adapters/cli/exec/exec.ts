@@ -45,7 +45,6 @@ export interface Result {
 
 /**
  * Runs a command next to a private store, and prints the verdict on everything the command sent.
- * @param given options as they were written, for the repeat command
  * @returns the command's exit code, or 1 if `--strict`, `--require-faults` or `--schedule` fails
  * @throws UsageError
  */

@@ -38,7 +38,6 @@ interface Ran extends Outcome<CommandFailure> {
 /**
  * Runs a command repeatedly, each time next to a private store and with other faults, until every
  * schedule that runs revealed has been tried.
- * @param given options as they were written, for the repeat commands
  * @returns the exit code: 1 if a run failed, or if there was nothing to explore
  * @throws UsageError
  */
@@ -162,7 +161,6 @@ function reasonOf(run: StoreRun, settings: ExecSettings): string | undefined {
   return `${VERDICT}${brokenRules(report, settings).join(', ') || 'no request for this API'}`
 }
 
-/** The rules that fail a run with `--strict`. */
 function brokenRules({ findings, notes }: Report, { strict }: ExecSettings): readonly string[] {
   const found = strict === 'notes' ? [...findings, ...notes] : findings
   return found.filter(({ allowed }) => !allowed).map(({ rule }) => rule)
@@ -248,9 +246,7 @@ function openTexts(
   return lines
 }
 
-/**
- * Suggests sparing requests that only prepare a test: those with failures where others have none.
- */
+/** Suggests sparing requests that only prepare a test: those with failures where others have none. */
 function setUpHint(
   { failures }: ExploredFile,
   { only }: ExecSettings,

@@ -25,7 +25,6 @@ export function withDocsOnDemand(handler: ApiHandler, options: DocsOptions): Api
   }
 }
 
-/** Maps store options to those of the description. */
 export function describedBy({ keys, pagination, rateLimiting, idempotency }: DescribedSettings) {
   const demoKeys = keys === undefined ? Object.keys(DEMO_KEYS) : []
   return { pagination, rateLimiting, idempotency: idempotency !== undefined, demoKeys }

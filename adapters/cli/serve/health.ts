@@ -19,9 +19,7 @@ const FAILURES = 3
 /** Time in ms after which creates may try again, and a process counts as without requests. */
 const MEMORY = 5_000
 
-/**
- * Watches for failures behind the API. @param notes receive the reasons, which clients never see
- */
+/** Watches for failures behind the API. @param notes receive the reasons, which clients never see */
 export function watchHealth({ events, ping, pingLimits }: WatchedStore, notes: Notes) {
   const degradation = createSpell()
   const outage = createSpell()
@@ -132,9 +130,7 @@ export interface PagesOptions {
   readonly control: boolean
 }
 
-/**
- * Adds `/` with links, and for load balancers `/healthz` (alive) and `/readyz` (storage answers).
- */
+/** Adds `/` with links, and for load balancers `/healthz` (alive) and `/readyz` (storage answers). */
 export function withServerPages(handler: ApiHandler, options: PagesOptions): ApiHandler {
   const { health, draining, control } = options
   const index = {

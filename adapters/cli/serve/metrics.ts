@@ -68,7 +68,6 @@ export function createMetrics(notes: Pick<Notes, 'listen'>) {
       events.on('storage.failed', ({ operation }) => meters.failures.inc({ operation }))
       if (connections) addConnections(connections, kinds)
     },
-    /** Answers only `GET /metrics`. */
     handler: withPages(NOTHING, new Map([[PATH, page]])),
     async stop(): Promise<void> {
       unsubscribe('animal-adoption-store.exchange', onExchange)
@@ -88,7 +87,6 @@ function kindsIn(registry: Registry) {
     counter: (name: Name, ...labels: string[]) => new Counter(about(name, labels)),
     histogram: (name: Name, buckets: number[], ...labels: string[]) =>
       new Histogram({ ...about(name, labels), buckets }),
-    /** @param read returns the current total */
     sum: (name: Name, read: () => number) =>
       new Counter({
         ...about(name),

@@ -12,7 +12,6 @@ import { jsonLine, prettyLine } from './log-line.js'
 export interface RequestLogOptions {
   readonly format: 'pretty' | 'json' | 'silent'
   readonly clock: Clock
-  /** Valid API keys to redact; a new value after each change. */
   readonly keys: () => Keys
   /** Needed for keys that are known by digest. */
   readonly sha256?: Sha256 | undefined

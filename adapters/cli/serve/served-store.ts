@@ -23,9 +23,7 @@ export interface Environment {
   readonly handler: ApiHandler
   readonly clock: Clock
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
-  /**
-   * Stores initial animals if there is none. A durable store keeps them, so it waits for the port.
-   */
+  /** Stores initial animals if there is none. A durable store keeps them, so it waits for the port. */
   fill(): Promise<Filled>
   /** Names of the backends without user and password. */
   readonly store: string

@@ -45,9 +45,7 @@ export const exchangeSchema = z.object({
   ...SENDER,
 })
 
-/**
- * A request and its response. Times are in ms by the double's clock; credentials are `REDACTED`.
- */
+/** A request and its response. Times are in ms by the double's clock; credentials are `REDACTED`. */
 export interface Exchange extends Readonly<z.infer<typeof exchangeSchema>> {
   /** Stack of the call that sent the request. Not enumerable, so that it affects no comparison. */
   readonly stack?: Error | undefined
@@ -69,9 +67,7 @@ export interface Recorded extends Captured, SenderSeen {
   answer: { readonly at: number; readonly lag: number; readonly response: ApiResponse } | undefined
 }
 
-/**
- * Keeps what judging a client needs: few request headers, the bodies of refusals, no path or query.
- */
+/** Keeps what judging a client needs: few request headers, the bodies of refusals, no path or query. */
 export function outlineOf(recorded: Recorded, given?: (text: string) => string): Exchange {
   const { request, operation, parameters, answer } = recorded
   const { method, path, query, hasQuery = query !== '', headers } = request

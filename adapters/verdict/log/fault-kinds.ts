@@ -65,7 +65,6 @@ const MAY_WAIT = /^(429|503)$/
 
 /** Declares every kind of fault once; its effect is in `test-double/faults/inject-fault.ts`. */
 export const FAULT_KINDS = {
-  /** Sends an error response. */
   status: {
     label: 'Error status',
     comment: 'the error was injected',
@@ -135,7 +134,6 @@ export const FAULT_KINDS = {
       },
     },
   },
-  /** Waits, then handles the request. */
   delay: {
     label: 'Delay',
     comment: 'the response was held back',
@@ -158,7 +156,6 @@ export const FAULT_KINDS = {
       write: ({ duration, ...others }) => [durationText(duration), others],
     },
   },
-  /** Sends the headers at once and the body in pieces. */
   trickle: {
     label: 'Slow body',
     comment: 'the body was sent in pieces over time',

@@ -7,7 +7,6 @@ export interface Answered extends Captured {
   readonly response: ApiResponse
   /** Time of the answer, in ms since the Unix epoch, by the store's clock. */
   readonly at: number
-  /** Time until the answer. */
   readonly durationMs: number
 }
 
@@ -19,7 +18,6 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
   const { status, headers, about, deliver } = response
   const { 'x-request-id': requestId = '' } = request.headers
   return {
-    /** Ms since the Unix epoch, by the store's clock. */
     at,
     method: redact(request.method),
     path: redact(request.path),
@@ -44,7 +42,6 @@ export function entryOf(answered: Answered, redact: Redact = redactorOf(answered
     /** Code of the 429 that shadow mode suppressed. */
     shadowed: about?.shadowed ?? null,
     traceId: traceIdOf(request.headers),
-    /** `X-Request-Id` as sent. */
     requestId: REQUEST_ID.test(requestId) ? redact(requestId) : null,
     durationMs,
   }

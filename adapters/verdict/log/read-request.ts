@@ -8,7 +8,6 @@ export interface ReadRequest extends ApiRequest {
   readonly body?: Uint8Array | string | undefined
   /** Sender information from a recording, for a request that is replayed. */
   readonly seen?: SenderSeen | undefined
-  /** Stack of the call in this process that sent it, if requested. */
   readonly stack?: Error | undefined
 }
 
@@ -25,7 +24,6 @@ export const SENDER = {
 }
 const senderSchema = z.object(SENDER)
 
-/** Facts about the sender, as the connection shows them. */
 export interface SenderSeen extends Readonly<z.infer<typeof senderSchema>> {}
 
 /** Reads the body early, for handlers that look at it before the protocol. Never rejects. */

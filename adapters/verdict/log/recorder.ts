@@ -18,7 +18,6 @@ export interface RecorderOptions {
   readonly realTime?: Clock
   /** Valid API keys to redact; a new value after each change. */
   readonly keys: () => Keys
-  /** True if the store knows the parameter `after`. */
   readonly pagination: boolean
   /** Origin of requests within this process. */
   readonly origin: string
@@ -31,12 +30,10 @@ export interface JournalState {
   readonly exchanges: readonly Exchange[]
   /** Number of requests so far: the `n` of the last one. */
   readonly received: number
-  /** Number of exchanges dropped for lack of space. */
   readonly dropped: number
   readonly connections: number
 }
 
-/** An exchange that can be shown in other ways. */
 export interface JournalEntry extends Exchange {
   /**
    * Writes the request as a bash command, with the key in `$ADOPTION_STORE_API_KEY`.

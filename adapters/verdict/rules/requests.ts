@@ -95,9 +95,7 @@ function namesText(unknown: readonly string[]): string {
   return `${names.join(', ')} ${unknown.length > 5 ? 'and others were' : 'was'} sent`
 }
 
-/**
- * A pause as long as Reset is after 1970, in seconds or in ms: no client waits that long by chance.
- */
+/** A pause as long as Reset is after 1970, in seconds or in ms: no client waits that long by chance. */
 function resetAsDelta(exhausted: Seen | undefined, next: Seen): readonly Violation[] {
   if (!exhausted || !isExhausted(exhausted) || exhausted.answeredAt === null) return []
   const resetMs = resetOf(exhausted)
