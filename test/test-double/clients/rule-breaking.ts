@@ -188,6 +188,10 @@ const CLIENTS: Partial<Record<RuleId, Record<string, Client>>> = {
       api.double.faults.arm({ kind: 'reset', times: 6 })
       await retry(api, api.send, [1, 1, 1, 1, 1, 1, 1])
     },
+    async 'retries with pauses that shrink from 16 s to 1 s'(api) {
+      api.fail(503, { times: 6 })
+      await retry(api, api.connection(), [16, 8, 4, 2, 1])
+    },
     async 'retries every 250 ms with 10 % jitter'(api) {
       api.fail(503, { times: 8 })
       const random = randomFrom(7)

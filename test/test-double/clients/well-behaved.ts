@@ -92,6 +92,13 @@ export const GOOD_CLIENTS: Record<string, Client> = {
     await api.exhaust(send)
     await api.poll(send, 16)
   },
+  async 'shares its key with another, and both wait'({ send, poll, pass, exhaust }) {
+    for (const _ of times(3)) {
+      await exhaust()
+      await poll(send, 2)
+      pass(60)
+    }
+  },
   async 'is three processes that share a key, and all of them wait'({ send, poll, pass, exhaust }) {
     for (const _ of times(5)) {
       await exhaust()
