@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { delimiter } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -37,12 +37,6 @@ interface Sleep {
   readonly connections: readonly (readonly [port: number, written: number, read: number])[]
   /** The skipped time that it knows of. */
   readonly skipped: number
-}
-
-interface HttpRequest {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly socket: Socket
 }
 
 /**
@@ -165,10 +159,11 @@ function watchConnections(port: number, now: () => number, onChange: () => void)
   const waiting = new Map<ServerResponse, number>()
 
   const onRequest = (message: unknown) => {
-    const { request, response, socket } = message as HttpRequest
+    const { response } = message as { readonly response: ServerResponse }
+    const { url = '', socket } = response.req
     const { localPort, remotePort } = socket
     if (localPort !== port || remotePort === undefined) return
-    if (!CONTROL.test(request.url ?? '')) callers.add(remotePort)
+    if (!CONTROL.test(url)) callers.add(remotePort)
     sockets.set(remotePort, socket)
     waiting.set(response, now())
     response.once('close', () => {

@@ -140,8 +140,7 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
   /** What a socket had read when it wrote last: while it has read nothing since, an answer is due. */
   const readAtWrite = new WeakMap()
   const isInFlight = socket => readAtWrite.get(socket) === socket.bytesRead
-  const isOfStore = ({ remotePort, remoteAddress }) =>
-    remotePort === storePort && /^(::ffff:)?127\.|^::1$/.test(remoteAddress)
+  const isOfStore = ({ remotePort }) => remotePort === storePort
 
   net.Socket.prototype.connect = function (...given) {
     this.prependOnceListener('connect', () => {
