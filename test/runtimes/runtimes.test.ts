@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { CHROMIUM } from '../browser/chromium.js'
+import { temporaryFolder } from '../support/temporary-folder.js'
 import { bundled } from './bundle.js'
 import { runInChromium } from './in-chromium.js'
 import type { run } from './program.js'
@@ -113,8 +113,7 @@ async function folderWith(
   t: TestContext,
   files: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'adoption-runtimes-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   for (const [name, text] of Object.entries({ ...files, 'program.mjs': await program })) {
     await writeFile(join(folder, name), text)
   }
