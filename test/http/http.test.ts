@@ -150,7 +150,7 @@ test('http.half - a client that half-closes still gets its responses', async () 
 
 test('http.gone - whoever has reset, left or half-closed a connection no longer waits', async () => {
   const requests = new Map<string, ApiRequest>()
-  const { handler } = heldHandler(open())
+  const { handler, release } = heldHandler(open())
   const handle: ApiHandler['handle'] = request => {
     requests.set(request.path, request)
     return handler.handle(request)
@@ -163,13 +163,15 @@ test('http.gone - whoever has reset, left or half-closed a connection no longer 
     'half-closed': socket => socket.end(),
     stays: () => {},
   })
-  for (const [name, leave] of clients) {
+  for (const [at, [name, leave]] of clients.entries()) {
     const { socket } = await openSocket(server.port, true)
     socket.write(GET.replace('pets', name))
     await until(() => isGone(name) === false)
     leave(socket)
     await until(() => isGone(name) === (name !== 'stays'))
     socket.destroy()
+    // The server would wait for it when it closes.
+    release(at)
   }
 })
 
