@@ -38,7 +38,7 @@ const ROOMS = {
 const KEPT = {
   'the journal is not synced': [
     'adapters/stores/json-file/journal.js',
-    'await disk.fdatasync(file);',
+    'await disk.fdatasync(own);',
     '',
   ],
   'a failed batch stays in the journal': [
