@@ -35,9 +35,11 @@ export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'chec
   readonly problems: readonly string[]
 }
 
+/** Receives warnings about a working storage, such as an edit by hand, one line each. */
+type Warn = (message: string) => void
+
 /**
  * Opens a storage named on the command line.
- * @param warn receives warnings about a working storage, such as an edit by hand, one line each
  * @throws UsageError for an unknown kind of storage
  * @throws PostgresError, SqliteError and JsonFileError on opening
  */
@@ -45,7 +47,7 @@ export async function openStorage(
   flag: string,
   name: string,
   stops: Stops,
-  warn: (message: string) => void = note,
+  warn: Warn = note,
 ): Promise<OpenStorage> {
   if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops, warn)
   const isMain = flag === '--store'
@@ -123,7 +125,7 @@ async function openPostgres(
   flag: string,
   name: string,
   stops: Stops,
-  warn: (message: string) => void,
+  warn: Warn,
 ): Promise<OpenStorage> {
   const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
   const given = readServerUrl(flag, name, 'DATABASE_URL', DATABASE, addressOf, OF_PG)
@@ -148,11 +150,7 @@ function timeoutOf(flag: string, own: URLSearchParams): number | undefined {
   return text === null ? undefined : readValue(duration(), text, `${flag} ?timeout`)
 }
 
-async function openJsonFile(
-  path: string,
-  stops: Stops,
-  warn: (message: string) => void,
-): Promise<OpenStorage> {
+async function openJsonFile(path: string, stops: Stops, warn: Warn): Promise<OpenStorage> {
   const { jsonFileStorage } = await import('../stores/json-file/index.js')
   const storage = jsonFileStorage(path, { onError: ({ message }) => warn(message) })
   stops.push(storage.close)

@@ -58,17 +58,15 @@ export const CLIENT_OPTIONS = {
    * Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis.
    * @default none
    */
-  shared: optional(
-    typed<string | RedisConnection>({
-      expected:
-        'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
-      accepts: value =>
-        typeof value === 'string'
-          ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
-          : value === undefined || hasMethods('duplicate').accepts(value),
-      secret: true,
-    }),
-  ),
+  shared: optional<string | RedisConnection>({
+    expected:
+      'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
+    accepts: value =>
+      typeof value === 'string'
+        ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
+        : hasMethods('duplicate').accepts(value),
+    secret: true,
+  }),
   /** Sends the requests. @default the platform's */
   fetch: optional(typed<typeof globalThis.fetch>(isFunction)),
   /** Called before each attempt. @default none */

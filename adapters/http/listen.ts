@@ -9,7 +9,6 @@ import {
   LONGEST_TIMER,
   type OptionsOf,
   settingsOf,
-  typed,
   withDefault,
 } from '../../src/lib/check-options.js'
 import { type Duration, durationOf, isTimeout } from '../../src/lib/time.js'
@@ -21,18 +20,15 @@ import { createHttpConnection, createLater, type HttpConnection } from './socket
 
 export const LISTEN_OPTIONS = {
   /** Port to listen on; 0 picks a free one. @default 4280 */
-  port: withDefault(
-    typed<number>({
+  port: withDefault<number>(
+    {
       expected: 'an integer from 0 to 65535',
       accepts: port => isSize.accepts(port) && Number(port) <= 65_535,
-    }),
+    },
     4280,
   ),
   /** Address to bind. @default '127.0.0.1' */
-  host: withDefault(
-    typed<string>({ ...isText, expected: 'a host name or an address' }),
-    '127.0.0.1',
-  ),
+  host: withDefault({ ...isText, expected: 'a host name or an address' }, '127.0.0.1'),
   /** Number of trusted proxies, which report the client in `X-Forwarded-For`. @default 0 */
   proxyHops: withDefault(isSize, 0),
   /** Time limit for the headers of a request. @default '10s' */

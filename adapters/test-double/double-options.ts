@@ -136,10 +136,7 @@ function read(given: TestDoubleOptions) {
     check(`allow[${at}]`, id, isOneOf(RULES.map(({ id }) => id)))
   const basePath = pathname.replace(/\/$/, '')
   // Each state has its own storage.
-  const store = {
-    ...readStoreOptions({ basePath, storage: memoryStorage(), ...ofStore }),
-    cors,
-  }
+  const store = { ...readStoreOptions({ basePath, storage: memoryStorage(), ...ofStore }), cors }
   const initial = readInitial(pets, snapshot, store.defaultStatus)
   return {
     allow,

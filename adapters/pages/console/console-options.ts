@@ -50,13 +50,11 @@ export const CONSOLE_OPTIONS = {
    * Opens the console at `/#token=<token>`. At least 16 letters, digits, `-` or `_`.
    * @default a random one: `withConsole(…).token`
    */
-  token: optional(
-    typed<string>({
-      expected: 'at least 16 letters, digits, - and _',
-      accepts: isToken,
-      secret: true,
-    }),
-  ),
+  token: optional<string>({
+    expected: 'at least 16 letters, digits, - and _',
+    accepts: isToken,
+    secret: true,
+  }),
 }
 /**
  * Panels without a source are hidden.

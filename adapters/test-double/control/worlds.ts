@@ -64,13 +64,8 @@ export function createWorlds(
         ...((pets ?? snapshot) && { pets, snapshot }),
         ...(time !== undefined && { time }),
       }
-      const double = createDouble(
-        worldOptions,
-        undefined,
-        { verdict, events, world: id },
-        undefined,
-        clock.source,
-      )
+      const above = { verdict, events, world: id }
+      const double = createDouble(worldOptions, undefined, above, undefined, clock.source)
       worlds.set(id, { double, apiKeys })
       const begin = double.state().observe()
       double.tell({ do: 'world', snapshot: { pets: begin.pets, nextId: begin.nextId }, time })
