@@ -99,8 +99,7 @@ const CONFIGURATIONS: Readonly<
       'auth.before-id',
       'create.location',
       'error.404',
-      'error.accept',
-      'error.unknown-path',
+      'error.as-usual',
     ],
   },
 }
@@ -460,7 +459,7 @@ test('verify - a 5xx breaks a MUST in a check that would pass, skip or miss a SH
     })
   for (const [id, where] of [
     ['error.internals', ({ text }) => text === '{'],
-    ['error.accept', ({ headers }) => String(headers['accept']).startsWith('text/html')],
+    ['error.as-usual', ({ headers }) => String(headers['accept']).startsWith('text/html')],
     ['robust.allow', ({ method }) => method === 'PROPFIND'],
     [
       'idempotency.refused',

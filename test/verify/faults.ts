@@ -237,6 +237,11 @@ export const COMMON_MISTAKES = {
   ),
 } satisfies Readonly<Record<string, Wrong | PlantedFault>>
 
+const unknownPath = succeeds(200, ({ path }) => path === '/v1/verify-unknown')
+const toBrowsers = pages(
+  all(status(404), ({ headers }) => String(headers['accept']).startsWith('text/html')),
+)
+
 /** Servers for each check, by the id of the check that names what is wrong with them. */
 const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
   'auth.list': {
@@ -532,7 +537,7 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
     })(serve, world)
   },
   'list.int64': listed(pet => (Number(pet['categoryId']) < 2 ** 60 ? rounded(pet) : pet)),
-  'list.unknown-path': succeeds(200, ({ path }) => path === '/v1/verify-unknown'),
+  'list.unknown-path': unknownPath,
 
   'http.content-type': [
     asText(all(isCreate, status(201))),
@@ -545,13 +550,14 @@ const FAULTS: Readonly<Record<string, Wrong | readonly Wrong[] | Faults>> = {
   },
   'error.401': bodies(status(401), error => ({ ...error, status: 500 })),
   'error.404': asText(status(404)),
-  'error.accept': {
-    wrong: pages(
-      all(status(404), ({ headers }) => String(headers['accept']).startsWith('text/html')),
-    ),
-    also: /^error\.404$/,
+  'error.as-usual': {
+    wrong: [
+      pages(({ path }) => path === '/v1/verify-unknown'),
+      // The unknown path is not judged, the page for browsers is.
+      (serve, world) => toBrowsers(unknownPath(serve, world), world),
+    ],
+    also: /^(error\.404|list\.unknown-path)$/,
   },
-  'error.unknown-path': pages(({ path }) => path === '/v1/verify-unknown'),
   'error.code': bodies(status(400, 401, 404), error => ({ ...error, code: 'error' })),
   'error.internals': bodies(status(400), error => ({
     ...error,

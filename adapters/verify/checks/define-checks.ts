@@ -1,4 +1,4 @@
-import { CheckFailure } from '../check-failure.js'
+import { CheckFailure, CheckSkipped } from '../check-failure.js'
 import type { Call, Check, Names, Need, Reply, Subject } from '../check-types.js'
 
 /** Checks of a group, by the rest of their ids. */
@@ -84,8 +84,8 @@ function runOf({ calls, judge }: Calls, { isFresh }: Group): Pick<Check, 'maxReq
         try {
           judge(reply, subject, first)
         } catch (thrown) {
-          if (!(thrown instanceof CheckFailure)) throw thrown
-          failures.push(thrown)
+          if (thrown instanceof CheckFailure) failures.push(thrown)
+          else if (!(thrown instanceof CheckSkipped) || failures.length === 0) throw thrown
         }
         first ??= reply
       }

@@ -9,17 +9,22 @@ import { checksOf } from './define-checks.js'
 export const errorChecks = checksOf(
   { name: 'error', source: 'spec §7' },
   {
-    accept: {
-      title: 'an error is JSON for a browser, too',
-      should: 'spec §4',
-      calls: [ABSENT, { ...ABSENT, headers: { accept: 'text/html,*/*;q=0.8' } }],
-      judge: (reply, _, first = reply) => expectAsUsual(reply, first),
-    },
-    'unknown-path': {
-      title: '404 for an unknown path has an Error body',
-      should: 'spec §7',
-      calls: [ABSENT, { path: '/verify-unknown' }],
-      judge: (reply, _, first = reply) => expectAsUsual(reply, first),
+    'as-usual': {
+      title: 'a 404 has an Error body for a browser and for an unknown path, too',
+      should: 'spec §4, §7',
+      calls: [
+        ABSENT,
+        { ...ABSENT, headers: { accept: 'text/html,*/*;q=0.8' } },
+        { path: '/verify-unknown' },
+      ],
+      judge(reply, _, usual = reply) {
+        skipUnless(usual, 404)
+        skipUnless(reply, 404)
+        if (errorIssue(usual) !== undefined) {
+          throw new CheckSkipped('the usual 404 is wrong, as error.404 reports')
+        }
+        expect.noIssue(reply, errorIssue(reply))
+      },
     },
     code: {
       title: '`code` is for machines: no spaces, and different for 400 and 401',
@@ -48,16 +53,6 @@ export const errorChecks = checksOf(
     },
   },
 )
-
-/** @throws CheckSkipped if the usual 404 is wrong already */
-function expectAsUsual(reply: Reply, usual: Reply): void {
-  skipUnless(usual, 404)
-  skipUnless(reply, 404)
-  if (errorIssue(usual) !== undefined) {
-    throw new CheckSkipped('the usual 404 is wrong, as error.404 reports')
-  }
-  expect.noIssue(reply, errorIssue(reply))
-}
 
 /** Describes everything wrong in an Error (spec §2, §7); undefined if nothing is. */
 export function errorIssue(reply: Reply): string | undefined {
