@@ -40,6 +40,21 @@ export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
   if (problems.length > 0) throw new UsageError(problems.join('; '))
 }
 
-export function prettyJson(value: object): string {
-  return `${JSON.stringify(value, null, 2)}\n`
+/** As `JSON.stringify(value, null, 2)`, in pieces, as an archive may be longer than a string can be. */
+export function* prettyJson(value: object): Generator<string> {
+  yield* piecesOf(value, '\n')
+  yield '\n'
+}
+
+function* piecesOf(value: unknown, indent: string): Generator<string> {
+  // Below that, as in an entry of an archive, one string is enough.
+  const isWhole = indent.length > 6 || typeof value !== 'object' || value === null
+  const fields = isWhole ? [] : Object.entries(value).filter(([, field]) => field !== undefined)
+  if (fields.length === 0) return yield JSON.stringify(value, null, 2).replaceAll('\n', indent)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  for (const [at, [name, field]] of fields.entries()) {
+    yield `${at === 0 ? open : ','}${indent}  ${open === '{' ? `${JSON.stringify(name)}: ` : ''}`
+    yield* piecesOf(field, `${indent}  `)
+  }
+  yield `${indent}${close}`
 }

@@ -102,8 +102,8 @@ test('report - of a run that ends without a result says so, and takes the place 
   }
 })
 
-test('report - is written even if the text before it cannot be made', async () => {
-  const value = { a: [1] }
+test('report - is written even if the text before it cannot be made, and in pieces', async () => {
+  const value = { a: [{ b: { c: ['"\n', {}, []] } }, 1], d: {}, e: undefined, f: null }
   const text = () => {
     throw new RangeError('Invalid string length')
   }
