@@ -175,7 +175,12 @@ def state():
 
 def opened():
     """Copies, as other threads connect meanwhile."""
-    return [(link, counts) for key, counts in connections.data.copy().items() if (link := key())]
+    while True:
+        try:
+            return [(link, counts) for key, counts in connections.data.copy().items() if (link := key())]
+        except RuntimeError:
+            # The collector of garbage has removed a connection within `copy`, which then has one too many.
+            continue
 
 
 def is_idle(frame):
