@@ -39,7 +39,7 @@ export interface Rule<T = unknown> {
   /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
   readonly accepts: (value: unknown) => boolean
-  /** Never show a rejected string, which may be a misplaced API key, but `a string` or these words. */
+  /** Shows `a string`, or the returned words, for a rejected string: it may be a misplaced API key. */
   readonly secret?: true | ((text: string) => boolean | string)
   /** Turns a time into ms; not called for null and undefined. */
   readonly read?: (value: unknown) => number

@@ -46,7 +46,7 @@ interface Sleep {
  */
 export async function skipWaits(options: SkippingOptions) {
   const { time, port, doubles, longest = Number.POSITIVE_INFINITY, onTooLong } = options
-  // Opens nothing if a bundle lacks them.
+  // Before anything is opened, as a bundle may lack them.
   const shims = packagePath('adapters/cli/exec/skip-waits')
   const token = crypto.randomUUID()
   const processes = new Map<Socket, Sleep | undefined>()

@@ -179,7 +179,7 @@ def opened():
         try:
             return [(link, counts) for key, counts in connections.data.copy().items() if (link := key())]
         except RuntimeError:
-            # The collector of garbage has removed a connection within `copy`, which then has one too many.
+            # The garbage collector may remove a connection during `copy`, whose result is then inconsistent.
             continue
 
 
