@@ -34,7 +34,9 @@ export async function startSite(example) {
     }),
   }
   const apiKeys = { 'demo-free': { id: 'demo-free', plan: 'business' } }
-  const store = toNodeHandler(createStore({ storage: memoryStorage(), apiKeys, cors: true }))
+  // Every environment calls twice without a key, from one address.
+  const plans = { anonymous: { perMinute: 10_000, perDay: 10_000 } }
+  const store = toNodeHandler(createStore({ storage: memoryStorage(), apiKeys, plans, cors: true }))
   let report = () => {}
   const server = createServer((request, response) => {
     const script = SCRIPTS[request.url]
