@@ -8,7 +8,6 @@ import {
   OptionError,
   type OptionsOf,
   optional,
-  type SettingsOf,
   settingsOf,
   typed,
   withDefault,
@@ -95,7 +94,10 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
   }
 
   async function open() {
-    const connection = await openConnection(settings)
+    const connection: RedisConnection =
+      url === undefined
+        ? { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }
+        : await connect({ url, tls: settings.tls, connectTimeoutMs })
     const tried = connection.ready.then(() => probe(connection.client, prefix))
     await inTime(connectTimeoutMs, tried).catch(async error => {
       failure = explain(error, address)
@@ -106,16 +108,6 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
     })
     return createRateLimits({ prefix, time, address, connection })
   }
-}
-
-async function openConnection({
-  url,
-  client,
-  tls,
-  connectTimeout: connectTimeoutMs,
-}: SettingsOf<typeof REDIS_OPTIONS>): Promise<RedisConnection> {
-  if (url !== undefined) return connect({ url, tls, connectTimeoutMs })
-  return { ready: Promise.resolve(), client: client as RedisClient, close: async () => {} }
 }
 
 /** @throws OptionError */

@@ -6,7 +6,10 @@ import {
   withDefault,
 } from '../../../src/lib/check-options.js'
 import { isTimeout } from '../../../src/lib/time.js'
+import { durableStorage } from '../kit/durable-storage.js'
+import { openAtUse } from '../kit/open-at-use.js'
 import { connect } from './connection.js'
+import { IndexedDbError } from './failures.js'
 import { createRateLimits, type IndexedDbRateLimitStore } from './rate-limits.js'
 import { createStorage, type IndexedDbStorage } from './storage.js'
 
@@ -37,7 +40,9 @@ export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
 export function indexedDbStorage(name: string, options?: IndexedDbOptions): IndexedDbStorage {
   const { timeout: timeoutMs } = settingsOf(INDEXEDDB_OPTIONS, options)
   check('name', name, isText)
-  return createStorage(name, timeoutMs, connect(name, timeoutMs))
+  const storage = createStorage(name, timeoutMs, connect(name, timeoutMs))
+  const open = () => storage.ping().then(() => storage)
+  return durableStorage(openAtUse(open, () => new IndexedDbError(name, 'is closed')))
 }
 
 /**

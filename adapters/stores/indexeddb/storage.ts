@@ -1,12 +1,11 @@
 import { callerGone } from '../../../src/api-error.js'
 import { toPet } from '../../../src/pets/pet.js'
-import type { NewPet } from '../../../src/pets/schema.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'
-import type { InsertedOnce, IsGone, PetSnapshot } from '../../../src/ports.js'
-import type { DurableStorage } from '../kit/durable-storage.js'
-import { readContent, readNewPet, readOnce } from '../kit/parse-stored.js'
+import type { InsertedOnce, IsGone } from '../../../src/ports.js'
+import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
+import type { Insert } from '../kit/keyed-inserts.js'
 import { createPetIndex } from '../kit/pet-index.js'
-import { type PetStream, type RestoreOptions, snapshotOf } from '../kit/pet-stream.js'
+import { snapshotOf } from '../kit/pet-stream.js'
 import type { Connection, Stores } from './connection.js'
 import { IndexedDbError } from './failures.js'
 import { keyRange, resultOf } from './platform.js'
@@ -17,17 +16,11 @@ export interface IndexedDbStorage extends DurableStorage {}
 export function createStorage(
   name: string,
   timeoutMs: number,
-  connection: Connection,
-): IndexedDbStorage {
-  const { run, close } = connection
+  { run, close }: Connection,
+): OpenedStorage {
   return {
-    async insert(given, isGone) {
-      const pet = readNewPet(given)
-      return (await insert(pet, undefined, isGone)).pet
-    },
-    async insertOnce(given, once, now, isGone) {
-      return insert(readNewPet(given), { once: readOnce(once), now }, isGone)
-    },
+    insert: async (pet, isGone) => (await insert({ pet, now: 0 }, isGone)).pet,
+    insertOnce: (pet, once, now, isGone) => insert({ pet, once, now }, isGone),
     find: async id =>
       Number.isSafeInteger(id)
         ? run('readonly', ['pets'], ({ pets }) => resultOf(pets.get(id)))
@@ -49,23 +42,32 @@ export function createStorage(
         ])
         return { pets: all, nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }
       }),
-    restore: async (content, options) => void (await replace(content, options, () => true)),
-    restoreIfNew: (content, options) => replace(content, options, nextId => nextId === 1),
-    ready: ping,
-    ping,
+    async replace(content, options, wanted) {
+      const snapshot = await snapshotOf(content, options)
+      const { nextId, pets, idempotencyKeys = [] } = createPetIndex(snapshot).dump()
+      const write = async (stores: Stores) => {
+        if (!wanted(await readNextId(stores.ids))) return false
+        stores.pets.clear()
+        stores.keys.clear()
+        for (const pet of pets) stores.pets.add(pet)
+        for (const used of idempotencyKeys) stores.keys.add(used)
+        stores.ids.put(nextId, 'next')
+        return true
+      }
+      // Allows 1 ms per animal, besides the wait for others.
+      return run('readwrite', ['ids', 'keys', 'pets'], write, timeoutMs + pets.length)
+    },
+    async ping() {
+      await run('readonly', ['ids'], ({ ids }) => readNextId(ids))
+    },
     close,
-    [Symbol.asyncDispose]: close,
   }
 
-  async function ping(): Promise<void> {
-    await run('readonly', ['ids'], ({ ids }) => readNextId(ids))
-  }
-
-  function insert(pet: NewPet, keyed: Keyed | undefined, isGone?: IsGone): Promise<InsertedOnce> {
+  function insert({ pet, once, now }: Insert, isGone?: IsGone): Promise<InsertedOnce> {
     return run('readwrite', ['ids', 'keys', 'pets'], async stores => {
       const id = await readNextId(stores.ids)
       if (isGone?.()) throw callerGone()
-      const known = keyed && (await findOnce(stores, keyed))
+      const known = once && (await findOnce(stores, once, now))
       if (known) return known
       if (id === Number.MAX_SAFE_INTEGER) {
         throw new IndexedDbError(name, 'has assigned its last id; no more animals fit')
@@ -73,35 +75,10 @@ export function createStorage(
       const inserted = toPet(id, pet)
       stores.pets.add(inserted)
       stores.ids.put(id + 1, 'next')
-      if (keyed) await useKey(stores, { ...keyed.once, petId: id }, keyed.now)
-      return { pet: inserted, fingerprint: keyed?.once.fingerprint ?? '', replayed: false }
+      if (once) await useKey(stores, { ...once, petId: id }, now)
+      return { pet: inserted, fingerprint: once?.fingerprint ?? '', replayed: false }
     })
   }
-
-  async function replace(
-    content: PetSnapshot | PetStream,
-    options: RestoreOptions | undefined,
-    isWanted: (nextId: number) => boolean,
-  ): Promise<boolean> {
-    const snapshot = await snapshotOf(readContent(content), options)
-    const { nextId, pets, idempotencyKeys = [] } = createPetIndex(snapshot).dump()
-    const write = async (stores: Stores) => {
-      if (!isWanted(await readNextId(stores.ids))) return false
-      stores.pets.clear()
-      stores.keys.clear()
-      for (const pet of pets) stores.pets.add(pet)
-      for (const used of idempotencyKeys) stores.keys.add(used)
-      stores.ids.put(nextId, 'next')
-      return true
-    }
-    // Allows 1 ms per animal, besides the wait for others.
-    return run('readwrite', ['ids', 'keys', 'pets'], write, timeoutMs + pets.length)
-  }
-}
-
-interface Keyed {
-  readonly once: Once
-  readonly now: number
 }
 
 async function readNextId(ids: Stores['ids']): Promise<number> {
@@ -110,9 +87,10 @@ async function readNextId(ids: Stores['ids']): Promise<number> {
 
 async function findOnce(
   { keys, pets }: Stores,
-  { once, now }: Keyed,
+  { scope, idempotencyKey }: Once,
+  now: number,
 ): Promise<InsertedOnce | undefined> {
-  const used: UsedKey | undefined = await resultOf(keys.get([once.scope, once.idempotencyKey]))
+  const used: UsedKey | undefined = await resultOf(keys.get([scope, idempotencyKey]))
   if (!used || now >= used.expiresAt) return undefined
   const pet = await resultOf(pets.get(used.petId))
   return { pet, fingerprint: used.fingerprint, replayed: true }

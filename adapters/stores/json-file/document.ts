@@ -1,58 +1,55 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { Adapter } from 'lowdb'
 import { petToJson } from '../../../src/pets/pet.js'
 import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { Disk, FileStats } from '../kit/disk.js'
 import { ifPresent, isSameFile, replaceFile, syncFolder } from '../kit/durable-files.js'
 import { createPetIndex, type PetIndex } from '../kit/pet-index.js'
+import { digits } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import type { Lock } from './lock.js'
 import { isForeign, parseDocument } from './parse-document.js'
 
+export type DocumentFile = ReturnType<typeof documentFile>
+
 /**
  * The adapter of lowdb: its data is the index of all pets, and the file has a line per pet. A write
  * replaces the file, or rejects; then `id` tells whether the old or the new file is there.
+ * @param report receives checksum mismatches
  */
-export interface DocumentFile extends Adapter<PetIndex> {
-  /** The CRC-32 of the file, which a journal repeats; undefined without a file. */
-  readonly id: string | undefined
-  /** The file that was read has a journal, without which animals are missing. */
-  readonly hasJournal: boolean
-  /** In bytes. */
-  readonly length: number
-  /** @param begin makes a journal durable for the document with this id, before the rename */
-  writeWithJournal(index: PetIndex, begin: (id: string) => Promise<void>): Promise<void>
-  /** The path still has the file that was last read or written, unchanged. */
-  isInPlace(): boolean
-}
-
-/** @param report receives checksum mismatches */
 export function documentFile(
   disk: Disk,
   path: string,
   lock: Lock,
   report: (error: JsonFileError) => void,
-): DocumentFile {
+) {
   let known: FileStats | undefined
   let id: string | undefined
   let hasJournal = false
 
   return {
+    /** The CRC-32 of the file, which a journal repeats; undefined without a file. */
     get id() {
       return id
     },
+    /** The file that was read has a journal, without which animals are missing. */
     get hasJournal() {
       return hasJournal
     },
+    /** In bytes. */
     get length() {
       return Number(known?.size ?? 0n)
     },
-    isInPlace() {
-      return isSame(found(), known)
+    /** The path still has the file that was last read or written, unchanged. */
+    isInPlace(): boolean {
+      const found = disk.statSync(path, { bigint: true, throwIfNoEntry: false })
+      if (!found || !known) return found === known
+      return (
+        isSameFile(found, known) && found.size === known.size && found.mtimeNs === known.mtimeNs
+      )
     },
     /** @throws JsonFileError unless the content is a document */
-    async read() {
+    async read(): Promise<PetIndex | null> {
       const stats = await ifPresent(disk.stat(path, { bigint: true }))
       if (!stats) return null
       const bytes = await disk.readFile(path)
@@ -64,7 +61,8 @@ export function documentFile(
       if (checksum === 'differs') report(new JsonFileError(path, CHANGED))
       return parsed.index
     },
-    write: index => write(index),
+    write: (index: PetIndex) => write(index),
+    /** @param begin makes a journal durable for the document with this id, before the rename */
     writeWithJournal: write,
   }
 
@@ -79,19 +77,6 @@ export function documentFile(
     id = next
     await syncFolder(disk, path)
   }
-
-  function found(): FileStats | undefined {
-    return disk.statSync(path, { bigint: true, throwIfNoEntry: false })
-  }
-}
-
-function isSame(found: FileStats | undefined, own: FileStats | undefined): boolean {
-  if (found === undefined || own === undefined) return found === own
-  return isSameFile(found, own) && found.size === own.size && found.mtimeNs === own.mtimeNs
-}
-
-function digits(sum: number): string {
-  return sum.toString(16).padStart(8, '0')
 }
 
 function parse(path: string, bytes: Buffer, isIntact: boolean) {

@@ -105,12 +105,13 @@ export async function removeJournal(disk: Disk, path: string, lock: Lock): Promi
  */
 function encodeBatch(text: string, documentId: string): Buffer {
   const lines = Buffer.from(text)
-  const header = `${HEADER_START}${checksumOf(lines)}","bytes":${lines.length},"document":"${documentId}"}`
+  const header = `${HEADER_START}${digits(crc32(lines))}","bytes":${lines.length},"document":"${documentId}"}`
   return Buffer.concat([Buffer.from(`${header.padEnd(HEADER_LENGTH - 1)}\n`), lines])
 }
 
-export function checksumOf(bytes: Buffer): string {
-  return crc32(bytes).toString(16).padStart(8, '0')
+/** Writes a CRC-32 as text. */
+export function digits(sum: number): string {
+  return sum.toString(16).padStart(8, '0')
 }
 
 const HEADER_START = '{"crc32":"'

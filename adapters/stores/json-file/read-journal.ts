@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { parseJson } from '../../../src/lib/json.js'
 import { decodeUtf8 } from '../../../src/lib/utf8.js'
 import { petToJson, toPet } from '../../../src/pets/pet.js'
@@ -7,7 +8,7 @@ import type { Disk } from '../kit/disk.js'
 import { ifPresent } from '../kit/durable-files.js'
 import type { PetIndex } from '../kit/pet-index.js'
 import type { DocumentFile } from './document.js'
-import { checksumOf, HEADER, HEADER_LENGTH } from './journal.js'
+import { digits, HEADER, HEADER_LENGTH } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { storedKeySchema, storedPetSchema } from './parse-document.js'
 
@@ -109,7 +110,7 @@ function batchAt(bytes: Buffer, position: number) {
   const end = begin + Number(length)
   const lines =
     checksum !== undefined && end <= bytes.length ? bytes.subarray(begin, end) : undefined
-  return { documentId, lines, isIntact: lines !== undefined && checksumOf(lines) === checksum }
+  return { documentId, lines, isIntact: lines !== undefined && digits(crc32(lines)) === checksum }
 }
 
 /** A following header proves that this batch was durable when it was written. */

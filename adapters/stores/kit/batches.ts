@@ -3,19 +3,6 @@ import { callerGone } from '../../../src/api-error.js'
 import type { IsGone } from '../../../src/ports.js'
 import { setImmediate } from '../../platform.js'
 
-/** Groups items: while one batch is in progress, new items form the next one. */
-export interface Batches<Item, Answer> {
-  /**
-   * Allows the next item to run at once instead of being added: its caller seems to be the only
-   * one, and a turn of the event loop costs a tenth of a synchronous insert. Items without a
-   * microtask between them share a batch nevertheless.
-   */
-  mayGoFirst(): boolean
-  /** @param isGone drops the item if it returns true when the batch is formed */
-  add(item: Item, isGone?: IsGone): Promise<Answer>
-  idle(): Promise<void>
-}
-
 export interface BatchLimits<Item> {
   readonly items: number
   /** Maximum total size of a batch; a single item may exceed it. */
@@ -40,7 +27,7 @@ export interface BatchMessage {
   readonly items: number
   /** Items still queued when this batch began. */
   readonly left: number
-  /** Wait of the oldest item, and duration of the batch, in ms. */
+  /** Wait of the oldest item, in ms. */
   readonly waitMs: number
   readonly durationMs: number
 }
@@ -54,15 +41,18 @@ export interface Waiting<Item, Answer> {
   /** Time of arrival, in ms of `performance.now`; 0 while nothing measures it. */
   readonly since: number
   readonly isGone: IsGone | undefined
-  /** The item was rejected, because it was late or its caller had gone. */
+  /** Rejected already: late, or its caller has gone. */
   isDropped: boolean
 }
 
-/** @param run settles every item; if it throws or rejects, the rest are rejected with its error */
+/**
+ * Groups items: while one batch is in progress, new items form the next one.
+ * @param run settles every item; if it throws or rejects, the rest are rejected with its error
+ */
 export function createBatches<Item, Answer>(
   run: (batch: readonly Waiting<Item, Answer>[]) => Promise<void> | void,
   limits: BatchLimits<Item>,
-): Batches<Item, Answer> {
+) {
   const { queue } = limits
   let waiting: Waiting<Item, Answer>[] = []
   let sent: readonly Waiting<Item, Answer>[] = []
@@ -75,17 +65,22 @@ export function createBatches<Item, Answer>(
   let timer: NodeJS.Timeout | undefined
 
   return {
-    mayGoFirst() {
+    /**
+     * Allows the next item to run at once instead of being added: its caller seems to be alone, and
+     * a turn of the event loop costs a tenth of a synchronous insert. Items without a microtask
+     * between them share a batch nevertheless.
+     */
+    mayGoFirst(): boolean {
       if (first === 0 || !isNextRow || working) return false
-      // Waits are measured.
       if (BATCHES.hasSubscribers) return false
       first--
       isNextRow = false
       MICROTASK.then(endRow)
       return true
     },
-    add: (item, isGone) =>
-      new Promise((resolve, reject) => {
+    /** @param isGone drops the item if it returns true when the batch is formed */
+    add: (item: Item, isGone?: IsGone) =>
+      new Promise<Answer>((resolve, reject) => {
         if (queue && waiting.length >= queue.items) throw queue.full()
         const since = queue || BATCHES.hasSubscribers ? performance.now() : 0
         waiting.push({ item, resolve, reject, since, isGone, isDropped: false })
@@ -176,10 +171,7 @@ export function createBatches<Item, Answer>(
 
 const MICROTASK = Promise.resolve()
 
-/**
- * Trust doubles with each turn of the event loop with a lone caller, and ends with any other: a
- * request that arrives apart from the others costs them two commits.
- */
+/** Turns with a lone caller double the trust, any other ends it: a wrong guess costs two commits. */
 const MOST_TRUST = 64
 
 /** Returns the items of a batch whose callers still wait, and drops the others. */

@@ -5,13 +5,7 @@ import { promisify } from 'node:util'
 export interface Disk {
   readonly pid: number
   open(path: string, flags: string, mode?: number): Promise<number>
-  write(
-    file: number,
-    bytes: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): Promise<{ bytesWritten: number }>
+  write(...given: Parameters<Disk['writeSync']>): Promise<{ bytesWritten: number }>
   /** Writes to the page cache, which is faster than a thread. */
   writeSync(
     file: number,

@@ -4,33 +4,17 @@ import { PET_STATUSES, type PetStatus } from '../../../src/pets/specification.js
 import type { InsertedOnce, Once, PetFilter, PetSnapshot, UsedKey } from '../../../src/ports.js'
 import { createUsedKeys } from './used-keys.js'
 
-/** Pets by ascending id, all of them and by status. No pet is ever changed or removed. */
-export interface PetIndex {
-  /** Above every id ever assigned. */
-  nextId(): number
-  /**
-   * @param id at least `nextId`, which is the default, and below 2 ** 53 - 1
-   * @throws RangeError
-   */
-  insert(pet: NewPet, id?: number): Pet
-  findOnce(once: Once, now: number): InsertedOnce | undefined
-  insertOnce(pet: NewPet, once: Once, now: number): InsertedOnce
-  /** Records the pet of a key. Ignored if that pet is missing. */
-  use(used: UsedKey): void
-  find(id: number): Pet | undefined
-  /** Returns a frozen array of frozen pets. A first page stays the same array until it changes. */
-  list(filter: PetFilter): readonly Pet[]
-  dump(): PetSnapshot
-}
+export type PetIndex = ReturnType<typeof createPetIndex>
 
 /** The pets of dumps: frozen, checked and in order, so that an index can share them. */
 const DUMPED = new WeakSet<readonly Pet[]>()
 
 /**
- * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status; TypeError for anything but a
- * snapshot
+ * Pets by ascending id, all of them and by status. No pet is ever changed or removed.
+ * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status; TypeError
+ * for anything but a snapshot
  */
-export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }): PetIndex {
+export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }) {
   checkShape(snapshot)
   let nextId = 1
   // Spread, because V8 takes 80 times as long to slice a frozen array.
@@ -48,24 +32,26 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
   for (const used of snapshot.idempotencyKeys ?? []) use(used)
 
   return {
+    /** Above every id ever assigned. */
     nextId: () => nextId,
     insert,
-    findOnce(once, now) {
+    findOnce(once: Once, now: number): InsertedOnce | undefined {
       const used = keys.find(once, now)
       if (!used) return undefined
       return { pet: find(used.petId) as Pet, fingerprint: used.fingerprint, replayed: true }
     },
-    insertOnce(given, { scope, idempotencyKey, fingerprint, expiresAt }, now) {
+    insertOnce(given: NewPet, once: Once, now: number): InsertedOnce {
       const pet = insert(given)
-      keys.add({ scope, idempotencyKey, fingerprint, expiresAt, petId: pet.id }, now)
-      return { pet, fingerprint, replayed: false }
+      keys.add({ ...once, petId: pet.id }, now)
+      return { pet, fingerprint: once.fingerprint, replayed: false }
     },
     use,
     find,
-    list({ limit, status, after }) {
+    /** Returns a frozen array of frozen pets. A first page stays the same array until it changes. */
+    list({ limit, status, after }: PetFilter): readonly Pet[] {
       return (status === undefined ? all : shelfOf(status)).page(limit, after)
     },
-    dump() {
+    dump(): PetSnapshot {
       const pets = Object.freeze(all.pets.slice())
       DUMPED.add(pets)
       return keys.size() === 0
@@ -74,6 +60,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     },
   }
 
+  /** @param id at least `nextId`, and below 2 ** 53 - 1 @throws RangeError */
   function insert(given: NewPet, id = nextId): Pet {
     const pet = admit(id, given)
     all.pets.push(pet)
@@ -81,6 +68,7 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
     return pet
   }
 
+  /** Records the pet of a key. Ignored if that pet is missing. */
   function use(used: UsedKey): void {
     if (find(used.petId)) keys.add(used, Number.NEGATIVE_INFINITY)
   }
@@ -118,17 +106,14 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }):
   }
 }
 
-interface Shelf {
-  readonly pets: Pet[]
-  page(limit: number, after: number | undefined): readonly Pet[]
-}
+type Shelf = ReturnType<typeof createShelf>
 
-function createShelf(pets: Pet[]): Shelf {
+function createShelf(pets: Pet[]) {
   const firstPages: (readonly Pet[])[] = []
 
   return {
     pets,
-    page(limit, after = 0) {
+    page(limit: number, after = 0): readonly Pet[] {
       if (after > 0) {
         const start = positionAfter(pets, after)
         return Object.freeze(pets.slice(start, start + limit))

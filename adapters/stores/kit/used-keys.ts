@@ -1,30 +1,22 @@
 import type { Once, UsedKey } from '../../../src/ports.js'
 
-export interface UsedKeys {
-  find(once: Pick<Once, 'scope' | 'idempotencyKey'>, now: number): Use | undefined
-  add(used: UsedKey, now: number): void
-  /** Per scope, in order of first use. */
-  list(): Iterable<UsedKey>
-  size(): number
-}
-
-export type Use = Omit<UsedKey, 'scope' | 'idempotencyKey'>
+type Use = Omit<UsedKey, 'scope' | 'idempotencyKey'>
 
 /**
  * Keeps keys in memory until they expire. There is no timer: added keys drop expired ones, so at
  * most the keys of one lifetime are kept, plus `SWEEP_EVERY`.
  */
-export function createUsedKeys(): UsedKeys {
+export function createUsedKeys() {
   const scopes = new Map<string, Map<string, Use>>()
   let size = 0
   let added = 0
 
   return {
-    find({ scope, idempotencyKey }, now) {
+    find({ scope, idempotencyKey }: Pick<Once, 'scope' | 'idempotencyKey'>, now: number) {
       const use = scopes.get(scope)?.get(idempotencyKey)
       return use && now < use.expiresAt ? use : undefined
     },
-    add({ scope, idempotencyKey, fingerprint, expiresAt, petId }, now) {
+    add({ scope, idempotencyKey, fingerprint, expiresAt, petId }: UsedKey, now: number): void {
       const keys = scopes.get(scope) ?? new Map<string, Use>()
       scopes.set(scope, keys)
       // Deleted first, so that the oldest keys stay in front.
@@ -32,7 +24,8 @@ export function createUsedKeys(): UsedKeys {
       keys.set(idempotencyKey, { fingerprint, expiresAt, petId })
       if (++added % SWEEP_EVERY === 0) sweep(now)
     },
-    *list() {
+    /** Per scope, in order of first use. */
+    *list(): Iterable<UsedKey> {
       for (const [scope, keys] of scopes) {
         for (const [idempotencyKey, use] of keys) yield { scope, idempotencyKey, ...use }
       }
@@ -52,5 +45,5 @@ export function createUsedKeys(): UsedKeys {
   }
 }
 
-/** Not at every key, because a Map slowly steps over deleted entries in front. */
+/** Rarely, because a Map slowly steps over deleted entries in front. */
 const SWEEP_EVERY = 1_000

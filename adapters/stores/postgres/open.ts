@@ -131,20 +131,8 @@ export function postgresStorage(options: PostgresOptions): PostgresStorage {
   }
 }
 
-interface OpenPool {
-  readonly pool: PostgresPool
-  readonly closePool: () => Promise<void>
-}
-
-async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>): Promise<OpenPool> {
-  const {
-    url,
-    pool: given,
-    ssl,
-    connections,
-    connectionLifetime: connectionLifetimeMs,
-    timeout: timeoutMs,
-  } = options
+async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>) {
+  const { url, pool: given, ssl, connections, timeout: timeoutMs } = options
   if (given) return { pool: given, closePool: async () => void given.off('error', ignore) }
   const { Pool } = await loadClient()
   const pool = new Pool({
@@ -153,7 +141,7 @@ async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>): Promise<O
     max: connections,
     connectionTimeoutMillis: timeoutMs,
     idleTimeoutMillis: 60_000,
-    maxLifetimeSeconds: connectionLifetimeMs / 1_000,
+    maxLifetimeSeconds: options.connectionLifetime / 1_000,
     keepAlive: true,
     // Idle connections do not keep the process alive.
     allowExitOnIdle: true,

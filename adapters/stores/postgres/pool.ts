@@ -31,10 +31,7 @@ export interface PostgresPool {
 // biome-ignore lint/suspicious/noExplicitAny: its columns depend on the statement
 export type Row = any
 
-export interface Statement {
-  readonly text: string
-  readonly name?: string
-}
+export type Statement = Pick<PostgresQuery, 'text' | 'name'>
 
 /** Returns the values once there is a connection; undefined sends nothing. */
 export type LateValues = () => unknown[] | undefined

@@ -31,10 +31,7 @@ function resultCode(error: unknown): number | undefined {
 
 /** For all other failures, above all statements about missing tables. */
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
-export const NOT_A_DATABASE =
-  'is not a SQLite database; name another file, this one was left as it is'
 export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
-export const RUN_CHECK = 'run animal-adoption-store check, and '
 export const LOCKED = 'is locked by another process, which did not finish in time; try again later'
 
 const REASONS: Readonly<Record<number, string>> = {
@@ -43,11 +40,11 @@ const REASONS: Readonly<Record<number, string>> = {
   /* NOMEM */ 7: 'needs more memory than this process can get',
   /* READONLY */ 8: 'is read-only; make the file and its folder writable',
   /* IOERR */ 10: 'cannot be read or written: the disk failed; check the disk and the free space',
-  /* CORRUPT */ 11: `is damaged; ${RUN_CHECK}restore a backup`,
+  /* CORRUPT */ 11: 'is damaged; run animal-adoption-store check, and restore a backup',
   /* FULL */ 13: 'cannot grow, because the disk is full; free some space',
   /* CANTOPEN */ 14: 'cannot be opened; make the file and its folder readable and writable',
   /* PROTOCOL */ 15: LOCKED,
   /* TOOBIG */ 18: 'cannot hold a value of this length',
   /* CONSTRAINT */ 19: 'has assigned its last id; no more animals fit',
-  /* NOTADB */ 26: NOT_A_DATABASE,
+  /* NOTADB */ 26: 'is not a SQLite database; name another file, this one was left as it is',
 }

@@ -1,9 +1,8 @@
 import { isPromise } from '../../../src/lib/async.js'
 import { toPet } from '../../../src/pets/pet.js'
-import type { NewPet } from '../../../src/pets/schema.js'
-import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce } from '../../../src/ports.js'
 import type { DurableStorage, OpenedStorage } from '../kit/durable-storage.js'
+import type { Insert } from '../kit/keyed-inserts.js'
 import type { Streamable } from '../kit/pet-stream.js'
 import { createChanges } from './batch-changes.js'
 import type { Connection } from './connection.js'
@@ -34,11 +33,10 @@ export function createStorage(
 
   return {
     async insert(pet, isGone) {
-      const inserted = inserts.make({ pet, keyed: undefined }, isGone)
+      const inserted = inserts.make({ pet, now: 0 }, isGone)
       return isPromise(inserted) ? (await inserted).pet : inserted.pet
     },
-    insertOnce: async (pet, once, now, isGone) =>
-      inserts.make({ pet, keyed: { once, now } }, isGone),
+    insertOnce: async (pet, once, now, isGone) => inserts.make({ pet, once, now }, isGone),
     find(id) {
       if (!Number.isSafeInteger(id)) return undefined
       return run(() => {
@@ -72,34 +70,27 @@ function createInserts(connection: Connection, statements: Statements, keys: Key
   return (inserts: readonly Insert[]): readonly InsertedOnce[] => {
     const [first] = inserts
     // A single statement is a transaction, which saves two statements.
-    if (first && inserts.length === 1 && !first.keyed) return [insertAlone(first)]
+    if (first && inserts.length === 1 && !first.once) {
+      return [inserted(first, statements.insertNext(...toRow(first.pet)))]
+    }
     return connection.writing(() => {
       let id = (statements.nextId.get() as Row)['next']
       const answers = inserts.map(insert => {
-        const known = insert.keyed && keys.find(insert.keyed.once, insert.keyed.now)
+        const { pet, once, now } = insert
+        const known = once && keys.find(once, now)
         if (known) return known
-        statements.insert(id, ...toRow(insert.pet))
-        if (insert.keyed) keys.use({ ...insert.keyed.once, petId: id })
+        statements.insert(id, ...toRow(pet))
+        if (once) keys.use({ ...once, petId: id })
         return inserted(insert, id++)
       })
-      for (const { keyed } of inserts) if (keyed) keys.dropExpired(keyed.now)
+      for (const { once, now } of inserts) if (once) keys.dropExpired(now)
       return answers
     })
   }
-
-  function insertAlone(insert: Insert): InsertedOnce {
-    return inserted(insert, statements.insertNext(...toRow(insert.pet)))
-  }
 }
 
-interface Insert {
-  readonly pet: NewPet
-  readonly keyed: { readonly once: Once; readonly now: number } | undefined
-}
-
-function inserted({ pet, keyed }: Insert, id: number): InsertedOnce {
-  const fingerprint = keyed?.once.fingerprint ?? ''
-  return { pet: toPet(id, pet), fingerprint, replayed: false }
+function inserted({ pet, once }: Insert, id: number): InsertedOnce {
+  return { pet: toPet(id, pet), fingerprint: once?.fingerprint ?? '', replayed: false }
 }
 
 function toProblem({ problem }: Row): string {
