@@ -5,7 +5,6 @@ export { memoryRateLimitStore } from '../../src/limits/memory-rate-limits.js'
 
 /**
  * Keeps pets in this process, for as long as it lives.
- * @param begin the pets to start with
  * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status
  * @example
  * import { memoryStorage } from 'animal-adoption-store/memory'

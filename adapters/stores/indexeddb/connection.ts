@@ -28,9 +28,7 @@ const LOCKED =
   'is locked by another page or worker, which did not finish in time; close that one, or try again'
 
 /**
- * Opens a database at the first call, and creates it if it is missing. If the browser closes it,
- * the next call opens it again, and rejects if it was deleted meanwhile. Calls reject with an
- * IndexedDbError.
+ * Opens a database at the first call, and again once the browser has closed it, unless it was deleted.
  * @param timeoutMs limits the wait for opening, and then for the transaction
  */
 export function connect(name: string, timeoutMs: number) {
@@ -54,7 +52,6 @@ export function connect(name: string, timeoutMs: number) {
         calls.delete(call)
       }
     },
-    /** Finishes the calls in progress. May be called again. */
     async close(): Promise<void> {
       isClosed = true
       await Promise.allSettled(calls)
@@ -62,11 +59,7 @@ export function connect(name: string, timeoutMs: number) {
     },
   }
 
-  /**
-   * Runs a task in a transaction, in turn with other pages and workers: all of its changes are
-   * stored, or none. The task may wait only for its own requests.
-   * @param ms replaces the time limit of the connection
-   */
+  /** Runs a task in a transaction. The task may wait only for its own requests. */
   async function attempt<T>(
     mode: Mode,
     names: readonly StoreName[],

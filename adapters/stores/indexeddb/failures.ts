@@ -12,7 +12,6 @@ export class IndexedDbError extends Error {
 }
 brand({ IndexedDbError })
 
-/** Explains an error of the browser in one line with the fix. */
 export function explain(error: unknown, database: string): unknown {
   if (!isFromBrowser(error)) return error
   const reason = REASONS[error.name] ?? `cannot be used: ${error.message || error.name}`

@@ -27,8 +27,7 @@ export interface IndexedDbOptions extends OptionsOf<typeof INDEXEDDB_OPTIONS> {}
 
 /**
  * Stores pets in a database of the browser, for any number of pages and workers of one origin. The
- * first call opens it, and creates it if it is missing. While it cannot be used, calls reject with
- * an `IndexedDbError`: one line that names the fix.
+ * first call opens or creates it. While it cannot be used, calls reject with an `IndexedDbError`.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'
@@ -47,7 +46,7 @@ export function indexedDbStorage(name: string, options?: IndexedDbOptions): Inde
 
 /**
  * Counts usage in a database of the browser, so that a reload does not reset it; the animals may be
- * in the same one. The first call opens it. While it cannot be used, a store counts by itself.
+ * in the same one. While it cannot be used, a store counts by itself.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'

@@ -1,7 +1,4 @@
-/**
- * The subset of IndexedDB in use. TypeScript has these types only in the DOM library, with which a
- * forgotten `name` or `status` would be a valid global.
- */
+/** The subset of IndexedDB in use. With the DOM library, a forgotten `name` would be a valid global. */
 export interface Factory {
   open(name: string, version: number): OpenRequest
 }
@@ -45,7 +42,6 @@ export interface Transaction {
   onabort: (() => void) | null
 }
 
-/** Reads by primary key or, for an index, by its key. */
 export interface Source<T> {
   get(key: Key): Request<T | undefined>
   getAll(range?: Range, limit?: number): Request<T[]>

@@ -5,7 +5,6 @@ import { type ObjectStore, resultOf } from './platform.js'
 
 export interface IndexedDbRateLimitStore extends RateLimitStore, AsyncDisposable {
   ready(): Promise<void>
-  /** Finishes the requests in progress. May be called again. */
   close(): Promise<void>
 }
 

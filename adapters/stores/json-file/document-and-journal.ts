@@ -16,14 +16,13 @@ export interface FileParts {
   readonly report: (error: JsonFileError) => void
 }
 
-/** Document and journal as one, for one change at a time. A call that rejects changed nothing. */
+/** Document and journal as one, for one change at a time. A call that rejects changes nothing. */
 export function createFiles(parts: FileParts) {
   const { path, document, content, journal, lock, report } = parts
   let repair: (() => Promise<void>) | undefined
   let retryAt = 0
 
   return {
-    /** @throws JsonFileError if a file or the lock is gone, or a create would not fit */
     refuseUnusable(): void {
       refuseMissing()
       refuseFull(content.length + journal.length + MAX_BODY_BYTES)
@@ -114,7 +113,6 @@ export function createFiles(parts: FileParts) {
     })
   }
 
-  /** @param undo repairs the files if the task fails */
   async function change(task: () => Promise<void>, undo: () => Promise<void>): Promise<void> {
     try {
       await task()
@@ -135,7 +133,7 @@ export function createFiles(parts: FileParts) {
 const MOST_BYTES = 500_000_000
 const FULL =
   'is full: document and journal hold at most 500 MB; continue in SQLite, see animal-adoption-store copy'
-/** In bytes. A smaller document is written in a few milliseconds. */
+/** In bytes. Written in a few milliseconds. */
 const SMALL_DOCUMENT = 1_048_576
 /** Share of the document. A smaller journal is not worth writing a large document again. */
 const IDLE_SHARE = 1 / 8

@@ -12,11 +12,7 @@ import { isForeign, parseDocument } from './parse-document.js'
 
 export type DocumentFile = ReturnType<typeof documentFile>
 
-/**
- * The adapter of lowdb: its data is the index of all pets, and the file has a line per pet. A write
- * replaces the file, or rejects; then `id` tells whether the old or the new file is there.
- * @param report receives checksum mismatches
- */
+/** The adapter of lowdb. After a failed write, `id` tells whether the old or the new file is there. */
 export function documentFile(
   disk: Disk,
   path: string,
@@ -48,7 +44,6 @@ export function documentFile(
         isSameFile(found, known) && found.size === known.size && found.mtimeNs === known.mtimeNs
       )
     },
-    /** @throws JsonFileError unless the content is a document */
     async read(): Promise<PetIndex | null> {
       const stats = await ifPresent(disk.stat(path, { bigint: true }))
       if (!stats) return null
@@ -105,7 +100,6 @@ const CHANGED =
   'has changed since it was saved: its checksum does not match. Unless somebody edited it, it is damaged; ' +
   'to keep an edit, remove its `crc32`'
 
-/** Yields a document in pieces. @param end receives the checksum of all bytes */
 function* sealed(
   index: PetIndex,
   hasJournal: boolean,
@@ -130,7 +124,7 @@ function* sealed(
   }
 }
 
-/** In characters, which are serialized in well below a millisecond. */
+/** In characters: serialized in well below a millisecond. */
 const PIECE = 65_536
 
 /** In bytes, but for the checksum. */

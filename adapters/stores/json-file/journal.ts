@@ -19,7 +19,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
     get length() {
       return length
     },
-    /** Creates the file for a document. After a rejection, call `remove`. */
+    /** After a rejection, call `remove`. */
     async begin(documentId: string): Promise<void> {
       lock.check()
       if (disk.existsSync(path)) {
@@ -49,7 +49,6 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
       if (!isInPlace()) throw new JsonFileError(path, 'was moved, replaced or cut')
       length += batch.length
     },
-    /** A restart would find all batches at the path. */
     isInPlace: () => isInPlace(),
     async undo(): Promise<void> {
       await disk.ftruncate(file as number, length)
@@ -89,7 +88,7 @@ export function createJournal(disk: Disk, path: string, document: string, lock: 
   }
 }
 
-/** Renames it into the folder of the lock, which fails without the lock. @throws JsonFileError */
+/** Renames it into the folder of the lock, which fails without the lock. */
 export async function removeJournal(disk: Disk, path: string, lock: Lock): Promise<void> {
   lock.check()
   const removed = join(lock.folder, 'removed')
@@ -99,17 +98,13 @@ export async function removeJournal(disk: Disk, path: string, lock: Lock): Promi
   await syncFolder(disk, path)
 }
 
-/**
- * A batch is a header line with the checksum and the length of the rest, then that rest. Spaces pad
- * the header to a fixed length, so that it can be read without searching for its end.
- */
+/** The header has a fixed length, so that it can be read without searching for its end. */
 function encodeBatch(text: string, documentId: string): Buffer {
   const lines = Buffer.from(text)
   const header = `${HEADER_START}${digits(crc32(lines))}","bytes":${lines.length},"document":"${documentId}"}`
   return Buffer.concat([Buffer.from(`${header.padEnd(HEADER_LENGTH - 1)}\n`), lines])
 }
 
-/** Writes a CRC-32 as text. */
 export function digits(sum: number): string {
   return sum.toString(16).padStart(8, '0')
 }

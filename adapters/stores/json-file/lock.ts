@@ -7,14 +7,13 @@ import { JsonFileError } from './json-file-error.js'
 export type Lock = Awaited<ReturnType<typeof takeLock>>
 
 /**
- * Locks by a folder that contains one folder, named after its owner. The lock appears by a rename,
- * and goes to whoever removes the folder of a dead owner, so exactly one process gets it.
- * @throws JsonFileError naming the process that holds the lock
+ * Locks by a folder with a folder of its owner in it. The lock appears by a rename, and goes to
+ * whoever removes the folder of a dead owner, so exactly one process gets it.
  */
 export async function takeLock(disk: Disk, path: string) {
   const lock = `${path}.lock`
   const own = [disk.pid, await startOf(disk, disk.pid), randomBytes(6).toString('hex')].join('-')
-  /** A folder for the holder only: its path ends when another process takes the lock. */
+  /** Its path ends when another process takes the lock. */
   const folder = join(lock, own)
   let held: number | undefined
 
@@ -97,7 +96,6 @@ export async function takeLock(disk: Disk, path: string) {
     await disk.rmdir(folder)
   }
 
-  /** @throws JsonFileError when the lock is lost, such as to a process in another container */
   function check(): void {
     if (disk.existsSync(folder)) return
     const fix = 'make sure that only one process uses the file, then restart this one'
@@ -126,9 +124,9 @@ const ROUNDS = 100
 const HELD = 'held-by-file-'
 /** Process id, its start, and a random part. */
 const OWNER = /^\d+-\d*-[0-9a-f]{12}$/
-/** Errors of a rename onto a folder that is not empty. */
+/** Renaming onto a folder that is not empty. */
 const OCCUPIED = new Set<string | undefined>(['ENOTEMPTY', 'EEXIST', 'EPERM'])
-/** Errors when another process has taken the lock over, or still uses it. */
+/** Another process has taken the lock over, or still uses it. */
 const FASTER = new Set<string | undefined>(['ENOENT', 'ENOTEMPTY', 'EEXIST'])
 
 /** Pids are reused, in containers right away; the start time distinguishes their processes. */
@@ -144,7 +142,7 @@ async function isAlive(disk: Disk, owner: string): Promise<boolean> {
   return start === '' || startNow === '' || startNow === start
 }
 
-/** In ticks since boot (proc(5), `stat`); empty where the system does not provide it. */
+/** In ticks since boot (proc(5), `stat`); empty where unknown. */
 async function startOf(disk: Disk, pid: number): Promise<string> {
   try {
     const stat = (await disk.readFile(`/proc/${pid}/stat`)).toString('latin1')

@@ -27,15 +27,11 @@ import { createStorage, type JsonFileStorage, type WhenIdle } from './storage.js
 
 const CALLS = Object.keys(NODE_DISK).filter(name => name !== 'pid')
 export const JSON_FILE_OPTIONS = {
-  /**
-   * Runs a task after a quiet period, and returns a function that cancels it.
-   * @default an unref'd timer of one second
-   */
+  /** Runs a task when idle, and returns a function that cancels it. @default an unref'd timer of one second */
   whenIdle: withDefault(typed<WhenIdle>(isFunction), afterASecond),
   /**
    * Receives errors in the background: a failed compaction, which is retried; a wrong checksum of
-   * the document; an unfinished write that was dropped.
-   * @default a process warning
+   * the document; an unfinished write that was dropped. @default a process warning
    */
   onError: withDefault(typed<(error: JsonFileError) => void>(isFunction), error =>
     process.emitWarning(error),
@@ -53,12 +49,10 @@ export const JSON_FILE_OPTIONS = {
 export interface JsonFileOptions extends OptionsOf<typeof JSON_FILE_OPTIONS> {}
 
 /**
- * Stores pets in a JSON document that people can read and edit, at a cost per insert that does not
- * grow with it. An insert is synced to a journal beside the document before it resolves. A
- * compaction writes the document with the pets of the journal: after a quiet period, when the
- * journal has outgrown the document, and on `close`. Reads are answered from memory. The first call
- * opens the file, and creates a missing one; calls reject with a `JsonFileError` while another
- * process uses it, or if it is not such a document.
+ * Stores pets in a JSON document that people can read and edit. An insert is synced to a journal
+ * beside it before it resolves; a compaction writes the document after a quiet period, when the
+ * journal has outgrown it, and on `close`. The first call opens the file, and creates a missing one;
+ * calls reject with a `JsonFileError` while another process uses it, or if it is no such document.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'
@@ -88,11 +82,7 @@ export function jsonFileStorage(path: string, options?: JsonFileOptions): JsonFi
   return durableStorage(openAtUse(openOnce, () => new JsonFileError(path, 'is closed')))
 }
 
-/**
- * Reads a document and its journal, and changes neither. It holds the lock meanwhile.
- * @returns also the damage and the remains of a crash, in a line each
- * @throws JsonFileError when another process uses the file, or it cannot be read
- */
+/** Reads a document and its journal, and changes neither. `notes` are the remains of a crash. */
 export async function readJsonFile(path: string, disk = NODE_DISK) {
   return locked(disk, path, async (real, lock) => {
     const problems: string[] = []
@@ -114,11 +104,7 @@ async function load(disk: Disk, path: string, lock: Lock, report: (error: JsonFi
   return { content, document, ...left }
 }
 
-/**
- * Takes the lock of a file for the result of `use`.
- * @param use receives its real path; if it throws, the lock is released
- * @throws JsonFileError
- */
+/** Takes the lock of a file for the result of `use`; if that throws, releases it. */
 async function locked<T>(
   disk: Disk,
   path: string,

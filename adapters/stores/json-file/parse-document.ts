@@ -7,17 +7,14 @@ import { type Pet, petSchema } from '../../../src/pets/schema.js'
 import { usedKeySchema } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 
-/** All animals of a document, except those still in the journal when it was written. */
 export interface ParsedDocument extends PetSnapshot {
   readonly journal?: true | undefined
 }
 
 /**
- * Reads a document in any layout. `nextId` is optional. Unknown fields are refused, as the next
- * save would lose them, and so is a duplicate name with different values in one object.
+ * Reads a document in any layout. Refuses unknown fields, which the next save would lose, and a name
+ * with two values in one object. Reads a document of ours in parts, as no string exceeds 512 MiB.
  * @param isIntact true for a document of ours, which has no name twice and is read faster
- * @param partSize in bytes: a document of ours is read in parts, as no string is longer than 512 MiB
- * @throws Error naming the pet, the field and the rule, or where the text stops being JSON
  */
 export function parseDocument(
   bytes: Buffer,
@@ -41,7 +38,7 @@ export function isForeign(bytes: Buffer): boolean {
   return /^\s*\[|"id"\s*:\s*"/.test(bytes.subarray(0, 65_536).toString('latin1'))
 }
 
-/** The document, or documents of its pets; the last one has the other fields. */
+/** The last part has all fields but pets. */
 function* partsOf(bytes: Buffer, size: number): Generator<Buffer> {
   const begin = Buffer.from('{"pets":[\n')
   if (!bytes.subarray(0, begin.length).equals(begin)) return yield bytes
@@ -88,7 +85,6 @@ function parse(text: string): ReturnType<typeof parseFindingDuplicate> {
   }
 }
 
-/** @throws Error naming the pet and its line */
 function checkIds(text: string, pets: readonly Pet[], nextId = Number.POSITIVE_INFINITY): void {
   const positions = new Map<number, number>()
   for (const [position, { id }] of pets.entries()) {

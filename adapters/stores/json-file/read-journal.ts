@@ -12,12 +12,7 @@ import { digits, HEADER, HEADER_LENGTH } from './journal.js'
 import { JsonFileError } from './json-file-error.js'
 import { storedKeySchema, storedPetSchema } from './parse-document.js'
 
-/**
- * Adds the animals of a journal to its document, unless the document has them already, as after a
- * crash at the end of a compaction.
- * @returns the problem of a journal that ends in an unfinished write, which was never acknowledged
- * @throws JsonFileError for a journal that is damaged, or was not written for this document
- */
+/** Adds the animals of a journal, which its document may have after a crash. @throws JsonFileError */
 export async function readJournal(
   disk: Disk,
   path: string,
@@ -69,7 +64,6 @@ function has(index: PetIndex, pet: Pet): boolean {
 
 interface Batch {
   readonly documentId: string
-  /** The number of its header line in the file, from 1 on. */
   readonly line: number
   readonly entries: readonly Entry[]
 }
@@ -79,7 +73,6 @@ interface Entry {
   used?: UsedKey
 }
 
-/** @throws JsonFileError naming the damaged line */
 function batchesOf(path: string, bytes: Buffer) {
   const batches: Batch[] = []
   let line = 1

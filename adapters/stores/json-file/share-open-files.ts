@@ -5,15 +5,13 @@ import type { JsonFileError } from './json-file-error.js'
 
 export type Report = (error: JsonFileError) => void
 
-/** A file that this process has open, and the `onError` of each opening. */
 interface Shared {
   readonly storage: Promise<OpenedStorage>
   readonly reports: Set<Report>
   closing?: Promise<void>
 }
 
-// Bundlers and hot reloads evaluate this module again. The number changes with these types, as a
-// process may load several releases.
+// Bundlers and hot reloads evaluate this module again. The number changes with these types.
 const KEY: unique symbol = Symbol.for('animal-adoption-store.json-files.1')
 const realm: typeof globalThis & { [KEY]?: Map<string, Shared> } = globalThis
 realm[KEY] ??= new Map()
@@ -57,7 +55,6 @@ export async function openShared(
   }
 }
 
-/** False once it is closed, or its files were moved or removed. */
 async function isUsable({ storage, closing }: Shared): Promise<boolean> {
   try {
     await closing

@@ -9,9 +9,8 @@ import { keyToJson } from './document.js'
 import { createFiles, type FileParts } from './document-and-journal.js'
 
 /**
- * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves the
- * complete document and no other file; when it rejects, the journal stays and the next opening
- * reads it.
+ * `ping` rejects when a file was moved, replaced or cut, or the lock is lost. `close` leaves only the
+ * document; when it rejects, the journal stays for the next opening.
  */
 export interface JsonFileStorage extends DurableStorage {}
 
@@ -62,7 +61,7 @@ export function createStorage(parts: StorageParts): OpenedStorage {
     return turn
   }
 
-  /** Makes a batch visible once it is durable. An insert whose key is in use inserts nothing. */
+  /** Makes a batch visible once it is durable. */
   async function commit(inserts: readonly Insert[]): Promise<readonly InsertedOnce[]> {
     const index = document.data
     // Decided once, because keys expire meanwhile, and only written pets may be stored.
@@ -87,7 +86,7 @@ export function createStorage(parts: StorageParts): OpenedStorage {
   }
 }
 
-/** In characters. Limits how long serializing a batch blocks the process. */
+/** In characters: serializing a batch blocks the process. */
 const LIMITS = {
   name: 'json-file.insert',
   items: Number.POSITIVE_INFINITY,

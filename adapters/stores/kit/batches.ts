@@ -5,12 +5,12 @@ import { setImmediate } from '../../platform.js'
 
 export interface BatchLimits<Item> {
   readonly items: number
-  /** Maximum total size of a batch; a single item may exceed it. */
+  /** A single item may exceed it. */
   readonly size: number
   readonly sizeOf: (item: Item) => number
-  /** Names the queue in the messages of the diagnostics channel `animal-adoption-store.batch`. */
+  /** Names the queue on the diagnostics channel `animal-adoption-store.batch`. */
   readonly name: string
-  /** Bounds every wait; by default, items wait for as long as it takes. */
+  /** By default, items wait for as long as it takes. */
   readonly queue?: QueueLimits
 }
 
@@ -27,7 +27,7 @@ export interface BatchMessage {
   readonly items: number
   /** Items still queued when this batch began. */
   readonly left: number
-  /** Wait of the oldest item, in ms. */
+  /** Of the oldest item. */
   readonly waitMs: number
   readonly durationMs: number
 }
@@ -60,15 +60,13 @@ export function createBatches<Item, Answer>(
   /** Items that may go first between two turns of the event loop, and the rest of them. */
   let trust = 0
   let first = 0
-  /** A microtask has passed since an item went first. */
   let isNextRow = true
   let timer: NodeJS.Timeout | undefined
 
   return {
     /**
-     * Allows the next item to run at once instead of being added: its caller seems to be alone, and
-     * a turn of the event loop costs a tenth of a synchronous insert. Items without a microtask
-     * between them share a batch nevertheless.
+     * Allows an item to run at once, because a turn of the event loop costs a tenth of a synchronous
+     * insert: its caller seems to be alone, and a microtask has passed since another item.
      */
     mayGoFirst(): boolean {
       if (first === 0 || !isNextRow || working) return false
@@ -123,7 +121,7 @@ export function createBatches<Item, Answer>(
     timeoutMs,
     late,
   }: Pick<QueueLimits, 'timeoutMs' | 'late'>): Promise<void> {
-    // If this process was busy, an answer may be unread: two turns of the loop read it.
+    // Two turns of the loop read an answer that has arrived while this process was busy.
     await new Promise(setImmediate)
     await new Promise(setImmediate)
     const end = performance.now() - timeoutMs
@@ -174,7 +172,7 @@ const MICROTASK = Promise.resolve()
 /** Turns with a lone caller double the trust, any other ends it: a wrong guess costs two commits. */
 const MOST_TRUST = 64
 
-/** Returns the items of a batch whose callers still wait, and drops the others. */
+/** Drops the items of a batch whose callers have gone. */
 export function stillWaited<Item, Answer>(
   batch: readonly Waiting<Item, Answer>[],
 ): readonly Waiting<Item, Answer>[] {

@@ -6,7 +6,7 @@ export interface Disk {
   readonly pid: number
   open(path: string, flags: string, mode?: number): Promise<number>
   write(...given: Parameters<Disk['writeSync']>): Promise<{ bytesWritten: number }>
-  /** Writes to the page cache, which is faster than a thread. */
+  /** Into the page cache: faster than a thread. */
   writeSync(
     file: number,
     bytes: Uint8Array,

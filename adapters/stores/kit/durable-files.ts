@@ -5,13 +5,9 @@ import type { Disk, FileStats } from './disk.js'
 
 export type FileCalls = Pick<Disk, 'stat' | 'lstat' | 'access' | 'realpath'>
 
-/** Makes the error for a reason such as 'is a folder; name a file in it'. */
 type Refuse = (reason: string, options?: ErrorOptions) => Error
 
-/**
- * Resolves a path that may not exist yet, so that all names of a file share its neighbors.
- * @throws the error of `refuse` when there can be no such file
- */
+/** Resolves a path that may not exist yet, so that all names of a file share its neighbors. */
 export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse): Promise<string> {
   const real = await ifPresent(disk.realpath(path)).catch(cause => {
     throw cause.code === 'ELOOP' ? refuse(LOOP, { cause }) : cause
@@ -28,11 +24,7 @@ export async function realPathOf(disk: FileCalls, path: string, refuse: Refuse):
   throw refuse(`cannot be created: ${missing}`)
 }
 
-/**
- * Resolves a file that has a journal beside it.
- * @param end of the journal's name
- * @throws the error of `refuse` when there can be no such file, or a link hides the journal
- */
+/** Resolves a file with a journal beside it, unless a link hides that. @param end of its name */
 export async function storePathOf(
   disk: FileCalls,
   path: string,
@@ -46,7 +38,6 @@ export async function storePathOf(
   throw refuse(`is a link to ${real}, but ${path}${end} is beside the link; ${fix}`)
 }
 
-/** @throws the error of `refuse` when an existing file cannot be read, written and replaced */
 export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refuse): Promise<void> {
   const stats = await ifPresent(disk.stat(real, { bigint: true }))
   if (!stats) return
@@ -62,13 +53,11 @@ export async function refuseUnusable(disk: FileCalls, real: string, refuse: Refu
   })
 }
 
-/** The reason for ELOOP of stat. */
 export const LOOP = 'is in a loop of symbolic links; remove the link'
 export const MOUNTED = 'is mounted by itself and cannot be replaced; mount its folder instead'
 /** The reason to stop using a file: further writes would be lost with this process. */
 export const MOVED = 'was moved, removed or replaced while open; put it back, or restart'
 
-/** Identifies a file of the machine, as `stat` reports it. */
 export interface FileId {
   readonly dev: number | bigint
   readonly ino: number | bigint
@@ -86,11 +75,11 @@ export function ifPresent<T>(call: Promise<T>): Promise<T | undefined> {
 }
 
 export interface Replacement {
-  /** The path of the new file until it is complete, in the same file system. */
+  /** In the same file system. */
   readonly temporary: string
-  /** `wx` refuses a temporary file that exists, which makes it a lock. @default 'w' */
+  /** With `wx`, the temporary file is a lock. @default 'w' */
   readonly flags?: 'w' | 'wx'
-  /** The mode of a new file. @default 0o666, less the umask */
+  /** @default 0o666, less the umask */
   readonly mode?: number
   readonly content: () => Awaitable<Iterable<string | Uint8Array>>
   /** If it rejects, the file stays as it is. */
@@ -98,9 +87,8 @@ export interface Replacement {
 }
 
 /**
- * Replaces a file in one step, so that readers and a crash find the old content or the new one. The
- * new file is synced, and keeps the owner and mode; its name is durable after `syncFolder`.
- * @returns the new file; a call that rejects has changed nothing
+ * Replaces a file in one step: readers and a crash find the old content or the new, and a call that
+ * rejects has changed nothing. The new file is synced; its name is durable after `syncFolder`.
  */
 export async function replaceFile(
   disk: Disk,

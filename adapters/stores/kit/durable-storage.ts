@@ -12,21 +12,18 @@ import type { OpensAtUse } from './open-at-use.js'
 import { readContent, readNewPet, readOnce } from './parse-stored.js'
 import type { PetStream, RestoreOptions } from './pet-stream.js'
 
-/**
- * A storage that outlives its process, and opens at its first call. Its methods reject invalid
- * fields, which a JavaScript caller may pass.
- */
+/** Outlives its process, opens at its first call, and rejects invalid fields of JavaScript callers. */
 export interface DurableStorage extends PetStorage, AsyncDisposable {
   insert(pet: NewPet, isGone?: IsGone): Promise<Pet>
   insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone): Promise<InsertedOnce>
   dump(): Promise<PetSnapshot>
   restore(snapshot: PetSnapshot, options?: RestoreOptions): Promise<void>
-  /** Restores the content if the storage was never used; resolves with whether it did. */
+  /** Restores the content if the storage was never used; resolves to true if it did. */
   restoreIfNew(content: PetSnapshot | PetStream, options?: RestoreOptions): Promise<boolean>
   ready(): Promise<void>
   /** Rejects while inserts would. */
   ping(): Promise<void>
-  /** Finishes the calls in progress and frees resources. May be called again. */
+  /** Finishes the calls in progress. May be called again. */
   close(): Promise<void>
 }
 
@@ -37,7 +34,7 @@ export interface OpenedStorage {
   find(id: number): Awaitable<Pet | undefined>
   list(filter: PetFilter): Awaitable<readonly Pet[]>
   dump(): Promise<PetSnapshot>
-  /** Replaces everything if the next id is `wanted`; resolves with whether it did. */
+  /** Replaces everything if the next id is `wanted`; resolves to true if it did. */
   replace(content: PetStream, options: RestoreOptions | undefined, wanted: Wanted): Promise<boolean>
   ping(): Promise<void>
   close(): Promise<void>

@@ -17,17 +17,16 @@ export interface KeyedInsert extends Insert {
 
 interface Groups<I> {
   readonly first: Waiting<I, InsertedOnce>[]
-  /** Inserts that get the answer of the insert at a position in `first`. */
+  /** They get the answer of an insert in `first`. */
   readonly repeated: { readonly at: number; readonly resolve: (answer: InsertedOnce) => void }[]
-  /** Inserts after the key of an earlier one has expired. */
+  /** The key of an earlier insert has expired. */
   readonly late: Waiting<I, InsertedOnce>[]
 }
 
 /**
- * Wraps the `run` of a storage that cannot take one key twice in a batch: a repeated insert gets
- * the same answer, as a replay, or is inserted by a second call if the earlier key has expired.
- * @param insert answers inserts of different keys, in order; it asks first which of them, if any,
- * somebody still waits for
+ * For a storage that cannot take one key twice in a batch: a repeated insert is a replay, or is
+ * inserted by a second call if the earlier key has expired.
+ * @param insert answers inserts of different keys, in order, for which somebody still waits
  */
 export function onceEach<I extends Insert>(
   insert: (inserts: () => readonly I[]) => Promise<readonly InsertedOnce[]>,

@@ -1,6 +1,5 @@
 /** Opens at its first use, so that it can be created where nothing may be opened yet. */
 export interface OpensAtUse<Opened> {
-  /** Runs a task with the opened value, at once if possible. */
   use<Result>(task: (opened: Opened) => Result): Result | Promise<Awaited<Result>>
   methods<Name extends keyof Opened>(...names: Name[]): Pick<Opened, Name>
   /** Opens it now, unless it is open. After a rejection, the next use tries again. */
@@ -9,7 +8,6 @@ export interface OpensAtUse<Opened> {
   close(): Promise<void>
 }
 
-/** @param closed makes the error of a use after `close` */
 export function openAtUse<Opened extends { close(): Promise<void> }>(
   open: () => Promise<Opened>,
   closed: () => Error,

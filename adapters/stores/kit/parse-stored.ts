@@ -6,20 +6,15 @@ import type { PetSnapshot } from '../../../src/ports.js'
 import { checkShape, createPetIndex } from './pet-index.js'
 import { isStream, type Parts, type PetStream, streamOf } from './pet-stream.js'
 
-/**
- * Copies input of a JavaScript caller: a pet that cannot be read again must not be written, and
- * would fail its whole batch. @throws TypeError naming the field
- */
+/** Copies a pet, as one that cannot be read again would fail its whole batch. @throws TypeError */
 export function readNewPet(pet: NewPet): NewPet {
   return read(newPetSchema, pet, 'The pet')
 }
 
-/** Copies an idempotency key. @throws TypeError naming the field */
 export function readOnce(once: Once | UsedKey): Once {
   return read(onceSchema, once, 'The idempotency key')
 }
 
-/** Copies a whole snapshot, by ascending id. @throws TypeError, RangeError */
 export function readSnapshot(snapshot: PetSnapshot): PetSnapshot {
   for (const used of snapshot.idempotencyKeys ?? []) readOnce(used)
   const pets = snapshot.pets.map(pet => toPet(pet.id, readNewPet(pet)))

@@ -9,11 +9,7 @@ export type PetIndex = ReturnType<typeof createPetIndex>
 /** The pets of dumps: frozen, checked and in order, so that an index can share them. */
 const DUMPED = new WeakSet<readonly Pet[]>()
 
-/**
- * Pets by ascending id, all of them and by status. No pet is ever changed or removed.
- * @throws RangeError for a duplicate id, an id not below `nextId`, or an unknown status; TypeError
- * for anything but a snapshot
- */
+/** Pets by ascending id, all and by status. None is ever changed or removed. @throws RangeError, TypeError */
 export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }) {
   checkShape(snapshot)
   let nextId = 1
@@ -32,7 +28,6 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }) 
   for (const used of snapshot.idempotencyKeys ?? []) use(used)
 
   return {
-    /** Above every id ever assigned. */
     nextId: () => nextId,
     insert,
     findOnce(once: Once, now: number): InsertedOnce | undefined {
@@ -68,7 +63,6 @@ export function createPetIndex(snapshot: PetSnapshot = { pets: [], nextId: 1 }) 
     return pet
   }
 
-  /** Records the pet of a key. Ignored if that pet is missing. */
   function use(used: UsedKey): void {
     if (find(used.petId)) keys.add(used, Number.NEGATIVE_INFINITY)
   }
@@ -127,7 +121,7 @@ function createShelf(pets: Pet[]) {
   }
 }
 
-/** Finds the first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
+/** The first pet above `id`. Ids rarely have gaps, so the first guess is usually right. */
 function positionAfter(pets: readonly Pet[], id: number): number {
   const guess = Math.min(id, pets.length)
   if ((pets[guess - 1]?.id ?? 0) <= id && (pets[guess]?.id ?? Infinity) > id) return guess
@@ -141,7 +135,6 @@ function positionAfter(pets: readonly Pet[], id: number): number {
   return low
 }
 
-/** @throws TypeError for other shapes, such as an array of pets */
 export function checkShape(content: { readonly pets: unknown }): void {
   if (typeof content?.pets === 'object' && content.pets !== null) return
   throw new TypeError('Expected all that a storage holds: { pets: [{ id, … }], nextId }')

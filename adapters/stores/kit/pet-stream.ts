@@ -3,7 +3,7 @@ import type { UsedKey } from '../../../src/pets/used-key.js'
 import type { PetSnapshot } from '../../../src/ports.js'
 import { notify } from '../../warnings.js'
 
-/** The content of a storage at one instant, in parts, so that it need not fit into memory. */
+/** All content at one instant, in parts, so that it need not fit into memory. */
 export interface PetStream {
   readonly nextId: number
   readonly count: number
@@ -16,7 +16,6 @@ export interface PetStream {
 export type Parts<T> = AsyncIterable<readonly T[]>
 
 /**
- * Options of a restore that may take long.
  * @example
  * import { sqliteStorage } from 'animal-adoption-store/sqlite'
  *
@@ -30,7 +29,7 @@ export interface RestoreOptions {
 }
 
 export interface Streamable {
-  /** The content can be read until the promise that `read` returns has ended. */
+  /** The content can be read until `read` has ended. */
   stream<T>(read: (content: PetStream) => Promise<T>): Promise<T>
 }
 

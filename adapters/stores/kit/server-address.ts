@@ -4,11 +4,7 @@ import { OptionError } from '../../../src/lib/check-options.js'
 const PARTS =
   /^([a-z]+:\/\/)(?:(?:[^@/?#%]|%[0-9a-f]{2})*@)?([^@/?#]*(?:\/[^@/?#]*)?)(?:\?[^@#]*)?$/i
 
-/**
- * Returns the URL of a server without user, password and parameters, for messages.
- * @param schemes such as `redis:`
- * @throws OptionError without the URL in it: it may hold a password
- */
+/** Returns a URL without user, password and parameters, for messages. @throws OptionError, without it */
 export function serverAddress(url: string, schemes: readonly string[], example: string): string {
   const [, start = '', place = ''] = PARTS.exec(url) ?? []
   if (schemes.includes(start.slice(0, -2)) && URL.canParse(start + place)) return start + place

@@ -5,9 +5,9 @@ import type { Once, PetSnapshot, PetStorage } from '../../../src/ports.js'
 export interface StorageFactory {
   /** Creates an empty storage that shares nothing with any other. */
   create(): Promise<PetStorage> | PetStorage
-  /** Opens the same pets after a restart. Omitted by storages that do not outlive their process. */
+  /** Opens the same pets after a restart; for storages that outlive their process. */
   reopen?(storage: PetStorage): Promise<PetStorage>
-  /** Kinds of names that the storage cannot keep. The suite checks that it rejects them. */
+  /** Kinds of names that the storage rejects, as it cannot keep them. */
   readonly cannotKeep?: readonly NameKind[]
   /** The storage has `insertOnce`. */
   readonly idempotency?: boolean
@@ -548,7 +548,6 @@ function tamper(change: () => void): void {
   } catch {}
 }
 
-/** @param because the reason, following "to be rejected" */
 async function rejects(
   call: () => Promise<unknown>,
   what = 'the call',
@@ -562,7 +561,6 @@ async function rejects(
   throw new Error(`Expected ${what} to be rejected${because} got resolved`)
 }
 
-/** Adds advice for a storage that has no text for a name. */
 async function hinted(name: string, run: () => Promise<void>): Promise<void> {
   try {
     await run()

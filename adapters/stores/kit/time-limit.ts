@@ -1,7 +1,6 @@
 /**
- * Rejects if the promise takes longer than `ms`. Waits in steps, and a turn of the event loop
- * longer: a machine that stalls uses up one step, and an answer that has arrived is read first.
- * @param late makes the reason
+ * Rejects if the promise takes longer than `ms`. Waits in steps, as a machine that stalls uses up
+ * one, and a turn of the event loop longer, which reads an answer that has arrived.
  */
 export async function inTime<T>(
   ms: number,
@@ -11,8 +10,8 @@ export async function inTime<T>(
   let timer: ReturnType<typeof setTimeout> | undefined
   const expired = new Promise<never>((_, reject) => {
     const wait = (left: number) => {
-      const next = () => (left > 0 ? wait(left - STEP) : reject(late()))
-      timer = setTimeout(next, Math.max(0, Math.min(left, STEP)))
+      const next = () => (left > 0 ? wait(left - STEP_MS) : reject(late()))
+      timer = setTimeout(next, Math.max(0, Math.min(left, STEP_MS)))
     }
     wait(ms)
   })
@@ -23,5 +22,4 @@ export async function inTime<T>(
   }
 }
 
-/** In ms. */
-const STEP = 250
+const STEP_MS = 250

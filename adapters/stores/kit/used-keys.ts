@@ -2,10 +2,7 @@ import type { Once, UsedKey } from '../../../src/ports.js'
 
 type Use = Omit<UsedKey, 'scope' | 'idempotencyKey'>
 
-/**
- * Keeps keys in memory until they expire. There is no timer: added keys drop expired ones, so at
- * most the keys of one lifetime are kept, plus `SWEEP_EVERY`.
- */
+/** Keeps keys until they expire. Without a timer: added keys drop the expired ones. */
 export function createUsedKeys() {
   const scopes = new Map<string, Map<string, Use>>()
   let size = 0

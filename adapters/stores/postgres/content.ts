@@ -8,10 +8,7 @@ import type { Database, Row, Run } from './pool.js'
 import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
 import { PET_COLUMNS } from './statements.js'
 
-/**
- * Reads and writes the whole content, in one long transaction per call.
- * @param schema quoted
- */
+/** Reads and writes all content, in one long transaction per call. @param schema quoted */
 export function createContent(database: Database, schema: string, timeoutMs: number) {
   return {
     read: <T>(use: (stream: PetStream) => Promise<T>): Promise<T> =>
@@ -30,7 +27,6 @@ export function createContent(database: Database, schema: string, timeoutMs: num
           idempotencyKeys: rowsOf(run, keys, fromKeyRow),
         })
       }),
-    /** @param isFit decides by the next id; its answer is returned */
     replace: (
       stream: PetStream,
       { onProgress }: RestoreOptions,

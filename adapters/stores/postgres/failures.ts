@@ -1,13 +1,12 @@
 import { type ApiError, storageUnavailable } from '../../../src/api-error.js'
 import { brand } from '../../../src/lib/brand.js'
 
-/** Explains why PostgreSQL cannot be used: one line that names the fix, without any password. */
+/** Explains in one line why PostgreSQL cannot be used, without any password. */
 export class PostgresError extends Error {
   override readonly name = 'PostgresError'
 }
 brand({ PostgresError })
 
-/** For a server or a pool that leaves a call waiting. */
 export function noAnswer(timeoutMs: number): PostgresError {
   const error = new PostgresError(`PostgreSQL did not answer within ${timeoutMs} ms`)
   return Object.assign(error, { code: 'ETIMEDOUT' })
@@ -22,7 +21,7 @@ export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown }).code === READ_ONLY
 }
 
-/** The server received the statement and will always refuse it. */
+/** The server will always refuse the statement. */
 export function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   // Connection errors have no code, or one of Node's such as EPIPE.
@@ -30,18 +29,17 @@ export function isRefused(error: unknown): boolean {
   return code !== READ_ONLY && !PASSING.includes(code.slice(0, 2))
 }
 
-/** Another process uses one of the keys. */
 export function isKeyTaken(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown }
   return code === '23505' && constraint === 'pet_keys_used'
 }
 
-/** Explains an id that exists already: only changes by hand lead to it. */
+/** Only changes by hand lead to an id that exists already. */
 export function failInsert(error: unknown): never {
   throw (error as { constraint?: unknown }).constraint === 'pets_pkey' ? inconsistent(error) : error
 }
 
-/** Reaches the client, so that whoever reads the response knows what helps. */
+/** Reaches the client, whose developer learns what helps. */
 export function inconsistent(cause?: unknown): ApiError {
   const fix = 'run: animal-adoption-store check postgres:'
   return storageUnavailable(cause, `The tables were changed by hand and do not match; ${fix}`)

@@ -9,10 +9,7 @@ import type { Database } from './pool.js'
 import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
 import type { Statements } from './statements.js'
 
-/**
- * Inserts that wait together share a statement and its commit.
- * @param writer a UUID unique to this storage
- */
+/** Inserts that wait together share a statement and its commit. @param writer a UUID */
 export function createInserts(
   database: Database,
   statements: Statements,
@@ -97,5 +94,5 @@ export function createInserts(
 
 /** Per batch, so that other processes get their turn. */
 const LIMITS = { items: 500, size: 1_048_576 }
-/** Attempts to send a batch whose keys another process uses at the same time. */
+/** For a batch whose keys another process uses at the same time. */
 const ATTEMPTS = 5

@@ -15,11 +15,7 @@ interface Group {
   readonly pages: Map<number, readonly Pet[]>
 }
 
-/**
- * Reads several lists, with a statement per status: a statement costs the server and this process
- * more than the rows of a page do.
- * @returns the page of each filter, in order; equal lists are the same array
- */
+/** A statement per status, as it costs more than the rows of a page. Equal lists are one array. */
 export async function readLists(
   database: Database,
   { list }: Statements,

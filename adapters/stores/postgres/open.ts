@@ -27,10 +27,7 @@ export const POSTGRES_OPTIONS = {
   url: optional(isString),
   /** A `pg.Pool` of the host, which stays open on `close`. @default none */
   pool: optional(typed<PostgresPool>(hasMethods('connect', 'on', 'off'))),
-  /**
-   * The schema of the tables, created if missing: lower-case letters, digits and `_`.
-   * @default 'adoption_store'
-   */
+  /** The schema, created if missing: lower-case letters, digits and `_`. @default 'adoption_store' */
   schema: withDefault(
     typed<string>({
       expected: 'lower-case letters, digits and _, beginning with a letter, at most 63',
@@ -42,11 +39,7 @@ export const POSTGRES_OPTIONS = {
   timeout: withDefault(isTimeout, '2.5s'),
   /** The maximum number of connections; with `url` only. @default 8 */
   connections: withDefault(isCount, 8),
-  /**
-   * Lifetime of a connection, because after a fail-over a new one may lead elsewhere; with
-   * `url` only.
-   * @default '5m'
-   */
+  /** Lifetime of a connection: after a fail-over, a new one may lead elsewhere; with `url` only. @default '5m' */
   // Connecting costs a few ms: about a hundred thousandth of the time for eight connections.
   connectionLifetime: withDefault(isTimeout, '5m'),
   /**
@@ -75,7 +68,7 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
 /**
  * Stores pets in PostgreSQL, for any number of processes. Ids ascend without gaps, in commit order.
  * The first call connects, and creates or migrates the schema. While the database cannot be used,
- * calls reject with a `PostgresError`: one line that names the fix.
+ * calls reject with a `PostgresError`.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'
@@ -151,7 +144,6 @@ async function openPool(options: SettingsOf<typeof POSTGRES_OPTIONS>) {
   return { pool: pool as PostgresPool, closePool: () => pool.end() }
 }
 
-/** @throws OptionError */
 export function addressOf(url: string): string {
   const example = 'postgres://user:password@host:5432/database'
   return serverAddress(url, ['postgres:', 'postgresql:'], example)
@@ -165,15 +157,12 @@ async function loadClient(): Promise<typeof import('pg')['default']> {
   }
 }
 
-/** The backend's pid as `pg` received it on connecting; poolers make one up. */
+/** The pid of the backend; poolers make one up. */
 interface Identified {
   readonly processID?: number | null
 }
 
-/**
- * Makes the server time out first, and plan each prepared statement once, because planning costs as
- * much as the rows of a page. Not behind a pooler, where the settings would leak to others.
- */
+/** Planning costs as much as the rows of a page. Not behind a pooler, where settings leak to others. */
 async function configure(
   client: Pick<PostgresClient, 'query'> & Identified,
   timeoutMs: number,
@@ -183,7 +172,6 @@ async function configure(
   await client.query({ text, values: [String(timeoutMs), client.processID] })
 }
 
-/** @throws PostgresError when the database is unsuitable */
 function inspect(pool: PostgresPool, timeoutMs: number) {
   return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({

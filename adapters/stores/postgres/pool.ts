@@ -6,7 +6,7 @@ export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
   readonly name?: string
-  /** Time limit in ms, after which `pg` drops the connection. */
+  /** In ms, after which `pg` drops the connection. */
   readonly query_timeout?: number
 }
 
@@ -40,10 +40,7 @@ export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 
 /** A pool whose calls all end in bounded time. */
 export interface Database {
-  /**
-   * Retries while the server is unavailable, so the statement must be idempotent, and late values
-   * must stay the same. Resolves to no rows if nothing was sent.
-   */
+  /** Retries, so the statement must be idempotent, and late values must stay the same. */
   query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]>
   queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
   /** Commits when the task resolves, rolls back when it rejects. */
@@ -85,7 +82,6 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
       }),
   }
 
-  /** @param end of the time limit, in ms of `performance.now` */
   function send(
     statement: Statement,
     given: unknown[] | LateValues,
@@ -107,8 +103,8 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
 }
 
 /**
- * Lends a connection. After a failure it is dropped, which rolls back even if it hangs.
- * @param before limits the wait for it, which the pool of a host may not do
+ * Lends a connection; after a failure, drops it, which rolls back even if it hangs.
+ * @param before limits the wait, which the pool of a host may not do
  */
 export async function withClient<T>(
   pool: PostgresPool,

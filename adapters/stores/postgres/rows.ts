@@ -24,7 +24,7 @@ export function columnsOf(rows: readonly PetRow[]) {
   ] as const
 }
 
-/** A key as statement parameters: JSON strings, which hold every character. */
+/** JSON strings hold every character. */
 export function toKey({ scope, idempotencyKey }: Pick<Once, 'scope' | 'idempotencyKey'>) {
   return { scope: JSON.stringify(scope), key: JSON.stringify(idempotencyKey) }
 }
@@ -44,7 +44,6 @@ export function fromRow({ id, name, category_id, status }: Row): Pet {
   return petOf([Number(id), JSON.parse(name), category_id, status])
 }
 
-/** @param text JSON; null without pets */
 export function fromPage(text: string | null): Pet[] {
   return text === null ? [] : JSON.parse(text).map(petOf)
 }

@@ -50,11 +50,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
 /** Arbitrary; unlikely to collide with another program's. */
 const ADVISORY_LOCK = 20_301_205n
 
-/**
- * Creates or upgrades the schema. Needs `CREATE` on the database only if it is missing.
- * @param schema quoted
- * @throws PostgresError when it has a newer version
- */
+/** Needs `CREATE` on the database only if the schema is missing. @param schema quoted */
 export async function migrate(
   database: Database,
   schema: string,
@@ -77,7 +73,6 @@ export async function migrate(
   })
 }
 
-/** Returns 0 if the schema does not exist. */
 async function versionOf(run: Run, schema: string): Promise<number> {
   // Not to_regclass: it reads a cache that may predate the lock.
   const tables = await run(

@@ -56,16 +56,14 @@ export const TIMELINE = 'left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)'
 /** Bounds the cost of a plan, however large the table is. */
 export const LONGEST_LIST = 10_000
 
-/** As text, which no type parser of the host can change. */
+/** No type parser of the host can change text. */
 export const PET_COLUMNS =
   'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
 
 /**
- * $1 names as JSON, $2 categories, $3 statuses, $4 writer, $5 batch number. Returns the first id, or no row if
- * an earlier attempt was committing at the same time: then send it again.
- *
- * Locks the counter and takes ids from it, unless an earlier attempt stored this batch. No other batch
- * gets ids before the commit, so a client that pages with `after` misses none.
+ * $1 names as JSON, $4 writer, $5 batch number. Returns the first id, or no row while an earlier
+ * attempt commits: then send it again. The counter stays locked until the commit, so a client that
+ * pages with `after` misses no pet.
  */
 function insertBatch(schema: string): string {
   return `WITH counter AS (SELECT next FROM ${schema}.pet_ids WHERE one = 1 FOR UPDATE),
@@ -90,12 +88,10 @@ function insertBatch(schema: string): string {
 }
 
 /**
- * $1 names as JSON, $2 categories, $3 statuses, $4 scopes and $5 keys as JSON, all different, $6 fingerprints,
- * $7 when they expire, $8 the times of the inserts, $9 a UUID of the batch. Returns a row per insert, in any
- * order. Fails with 23505 when a key was used meanwhile, or is dead: then run `forget` and send it again.
- *
- * Inserts the pets whose key is not in use, with their keys. A key that another process used since this
- * statement began is not visible to it, but violates the unique index, and nothing is inserted.
+ * $1 names, $4 scopes and $5 keys as JSON, all keys different; $8 the times of the inserts, $9 a UUID
+ * of the batch. Returns a row per insert, in any order. A key that is dead, or that another process
+ * has used since this statement began, violates the unique index (23505), and nothing is inserted:
+ * then run `forget` and send it again.
  */
 function insertOnce(schema: string): string {
   return `WITH given AS (

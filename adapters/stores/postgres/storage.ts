@@ -13,13 +13,12 @@ import { fromRow } from './rows.js'
 import { LONGEST_LIST, type Statements } from './statements.js'
 
 /**
- * `ping` resolves if a write commits, as an insert would: not on a read-only server, not while a
- * synchronous standby is away, and not on a primary that another has replaced. `close` leaves a
- * pool of the host open.
+ * `ping` resolves if a write commits: not on a read-only server, while a synchronous standby is away,
+ * or on a primary that another has replaced. `close` leaves a pool of the host open.
  */
 export interface PostgresStorage extends DurableStorage, Streamable {
   count(): Promise<number>
-  /** Lists what makes creates or lists fail, one line each, with the statement that repairs it. */
+  /** What makes creates or lists fail, one line each, with the statement that repairs it. */
   check(): Promise<readonly string[]>
   connections(): Connections
   /** After the opening, lists what weakens a guarantee, one line each. */
@@ -34,12 +33,10 @@ export interface Connections {
 
 export interface StorageParts {
   readonly database: Database
-  /** Time limit per call, from its arrival on. */
   readonly timeoutMs: number
   /** Quoted. */
   readonly schema: string
   readonly statements: Statements
-  /** A UUID unique to this storage. */
   readonly writer: string
   readonly closePool: () => Promise<void>
 }
@@ -114,7 +111,7 @@ function createPing(database: Database, { ping }: Statements, writer: string) {
 /** Calls that may wait for each kind of statement: about a second of work. */
 const QUEUE = 10_000
 
-/** Rows per batch of lists, so that no list waits long for those before it. */
+/** No list waits long for those before it. */
 const LISTS = {
   name: 'postgres.list',
   items: 64,

@@ -10,7 +10,7 @@ interface ChangeOptions<Change, Answer> extends Omit<BatchLimits<Change>, 'queue
   readonly apply: (changes: readonly Change[]) => readonly Answer[]
 }
 
-/** Changes of one kind. Changes that wait at the same time are applied together. */
+/** Changes that wait at the same time are applied together. */
 export function createChanges<Change, Answer>(
   connection: Connection,
   { timeoutMs, apply, ...limits }: ChangeOptions<Change, Answer>,
@@ -19,7 +19,7 @@ export function createChanges<Change, Answer>(
   const queue = { timeoutMs, items: QUEUE, late, full: storageOverloaded }
   const batches = createBatches(settle, { ...limits, queue })
   return {
-    /** Rejects if the lock stays taken for the time limit, from the arrival of this change on. */
+    /** Rejects if the lock stays taken for the time limit. */
     make(change: Change, isGone?: IsGone): Awaitable<Answer> {
       const answers = batches.mayGoFirst() && connection.attempt(() => apply([change]))
       return answers ? (answers[0] as Answer) : batches.add(change, isGone)

@@ -12,18 +12,13 @@ export type TransactionKind = 'reading' | 'writing'
 
 export interface ConnectionOptions {
   readonly timeoutMs: number
-  /** Syncs each commit, so that it survives a power cut too. */
+  /** Commits survive a power cut too. */
   readonly synced: boolean
-  /** Turns an empty file into a database. @default true */
+  /** @default true */
   readonly create?: boolean
 }
 
-/**
- * Opens a file for the result of `use`.
- * @param use may be called again while another process holds the lock; if it throws, the file is
- * closed
- * @throws SqliteError in one line, for a file that cannot be used
- */
+/** Opens a file for `use`, which is called again while another process holds the lock. */
 export async function connect<T>(
   path: string,
   options: ConnectionOptions,
@@ -39,7 +34,7 @@ export async function connect<T>(
       database ??= open(real)
       const own = database
       files ??= watch(path, real, () => isWhole(own, open(real)))
-      // Meanwhile, the WAL may have been replaced by another file's.
+      // The WAL may have been replaced by another file's.
       files.look(true)
       prepareFile(database, path, options)
       files.note()
@@ -68,7 +63,7 @@ function prepareFile(database: Database, path: string, { synced, create }: Conne
 }
 
 const CACHE_KIB = 16_384
-/** The length in bytes to which a WAL is cut when it starts over. */
+/** In bytes, when a WAL starts over. */
 const LONGEST_WAL = 64 * 1_048_576
 
 /** The last animal that a connection knows can be read anew. */
@@ -91,7 +86,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
   return {
     path,
     prepare: (sql: string) => database.prepare(sql),
-    /** Prepares an insert, which returns the rowid, and throws if a trigger ignores it. */
+    /** The insert returns the rowid, and throws if a trigger ignores it. */
     prepareInsert(sql: string) {
       const statement = database.prepare(sql)
       return (...values: readonly Value[]): number => {
@@ -110,11 +105,9 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
       }
     },
     run,
-    /** Reads one state of the file, as part of a task. */
     reading: <T>(part: () => T) => transactions.run('reading', part),
-    /** Writes all or nothing while it holds the lock, as part of a task. */
     writing: <T>(part: () => T) => transactions.run('writing', part),
-    /** Runs a long part on its own connection. @param mayBegin throws when the wait is to end */
+    /** Runs a long part on its own connection. @param mayBegin throws to end the wait */
     async during<T>(kind: TransactionKind, mayBegin: () => void, part: () => Promise<T>) {
       const { begin, commit, undo } = transactions
       await run(() => {
@@ -130,7 +123,6 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
         throw explain(error, path)
       }
     },
-    /** From now on, commits survive a power cut. */
     sync: () => void database.exec('PRAGMA synchronous = FULL'),
     /** Throws if the file cannot be used. Other methods check the file every 100 ms at most. */
     look: () => use(() => {}, true),
@@ -140,7 +132,7 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
     },
   }
 
-  /** Runs a task, again while another process holds the lock, until `giveUp` or the time limit. */
+  /** Runs a task, again while another process holds the lock. */
   function run<T>(task: () => T, giveUp?: () => boolean): Awaitable<T> {
     try {
       return use(task, false)
@@ -152,7 +144,6 @@ function createConnection(path: string, database: Database, timeoutMs: number, f
     }
   }
 
-  /** @param now checks the file even if that was done a moment ago */
   function use<T>(task: () => T, now: boolean): T {
     if (isClosed) throw new SqliteError(path, 'is closed')
     const hasLooked = files.look(now)

@@ -72,7 +72,7 @@ async function* explained<T>(parts: Iterable<T>, { path }: Connection) {
 
 export type ConnectAgain = <T>(use: (connection: Connection) => T) => Promise<T>
 
-/** Reads or writes everything in one long transaction, over a second connection. */
+/** In one long transaction, over a second connection. */
 export async function transfer<T>(
   { look }: Connection,
   connectAgain: ConnectAgain,

@@ -17,7 +17,6 @@ export type Value = number | bigint | string | null
 // biome-ignore lint/suspicious/noExplicitAny: each reader knows the columns of its statement.
 export type Row = Record<string, any>
 
-/** @throws SqliteError where Node has no SQLite */
 export function loadDriver(path: string): (path: string) => Database {
   const builtin: unknown = process.getBuiltinModule?.('node:sqlite')
   if (!builtin) throw new SqliteError(path, TOO_OLD)

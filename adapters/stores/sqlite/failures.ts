@@ -23,13 +23,13 @@ export function isBusy(error: unknown): boolean {
   return REASONS[resultCode(error) ?? 0] === LOCKED
 }
 
-/** The primary result code (sqlite.org/rescode.html); undefined for other errors. */
+/** The primary result code (sqlite.org/rescode.html). */
 function resultCode(error: unknown): number | undefined {
   const { errcode } = (error ?? {}) as { errcode?: unknown }
   return typeof errcode === 'number' ? errcode & 0xff : undefined
 }
 
-/** For all other failures, above all statements about missing tables. */
+/** For all other failures, such as missing tables. */
 const UNDO = 'if somebody has changed its tables, undo that or restore a backup'
 export const IGNORED = 'did not store a row: a trigger of its tables ignores inserts; remove it'
 export const LOCKED = 'is locked by another process, which did not finish in time; try again later'

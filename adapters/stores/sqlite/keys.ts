@@ -27,7 +27,7 @@ export function createKeys({ prepare, prepareInsert }: Connection) {
     use({ scope, idempotencyKey, fingerprint, expiresAt, petId }: UsedKey): void {
       use(toText(scope), toText(idempotencyKey), fingerprint, expiresAt, petId)
     },
-    /** In order of use, in parts of at most `size`. */
+    /** In order of use. */
     *readParts(size: number): Iterable<readonly UsedKey[]> {
       for (let rows = readPart.all(0, size); rows.length > 0; ) {
         yield rows.map(({ scope, key, fingerprint, expiresAt, petId }) => {

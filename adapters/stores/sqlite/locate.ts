@@ -12,9 +12,8 @@ import {
 import { SqliteError } from './failures.js'
 
 /**
- * Resolves a path, so that all names of a database share one WAL. The file is never opened here:
- * closing it would free the locks that SQLite holds in this process (fcntl(2), record locks).
- * @throws SqliteError when SQLite could not use it, or would lose something
+ * Resolves a path, so that all names of a database share one WAL. Never opens the file, as closing
+ * it would free the locks that SQLite holds in this process (fcntl(2), record locks).
  */
 export async function locate(path: string): Promise<string> {
   const refuse = (reason: string, options?: ErrorOptions) => new SqliteError(path, reason, options)
@@ -37,7 +36,6 @@ export type Watch = ReturnType<typeof watch>
 
 /**
  * Watches a database, its WAL and its shared memory, without which others miss animals.
- * @param real its real path
  * @param isWhole returns true if a connection without a cache can read the last animal
  */
 export function watch(path: string, real: string, isWhole: () => boolean) {
@@ -46,17 +44,12 @@ export function watch(path: string, real: string, isWhole: () => boolean) {
   let lookAt = 0
 
   return {
-    /**
-     * Checks the files, but every 100 ms at most, as that costs a tenth of an insert.
-     * @param now checks even if that was done a moment ago
-     * @returns true if it checked
-     * @throws SqliteError once a file was moved, replaced or cut
-     */
+    /** Checks the files `now`, or every 100 ms at most, as that costs a tenth of an insert. */
     look(now: boolean): boolean {
       const time = performance.now()
       const looks = now || time >= lookAt
       if (looks) {
-        lookAt = time + LOOK_EVERY
+        lookAt = time + LOOK_EVERY_MS
         gone = [...known.keys()].find(end => !isInPlace(end))
       }
       if (gone !== undefined) throw new SqliteError(path + gone, MOVED)
@@ -104,10 +97,8 @@ function headerOf(path: string): string {
   }
 }
 
-/** In ms. */
-const LOOK_EVERY = 100
+const LOOK_EVERY_MS = 100
 
-/** Uses the folder for a missing file. */
 function deviceOf(path: string): number {
   return (fs.statSync(path, { throwIfNoEntry: false }) ?? fs.statSync(dirname(path))).dev
 }

@@ -26,9 +26,8 @@ export const SQLITE_OPTIONS = {
 export interface SqliteOptions extends OptionsOf<typeof SQLITE_OPTIONS> {}
 
 /**
- * Stores pets in a SQLite file, for any number of processes on one machine. Memory and the time to
- * open it do not depend on the number of pets. The first call opens it, and creates a missing file.
- * While it cannot be used, calls reject with a `SqliteError`: one line that names the fix.
+ * Stores pets in a SQLite file, for any number of processes on one machine. The first call opens it,
+ * and creates a missing file. While it cannot be used, calls reject with a `SqliteError`.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'
@@ -42,7 +41,7 @@ export function sqliteStorage(path: string, options?: SqliteOptions): SqliteStor
   return openStorage(path, options)
 }
 
-/** Opens a file for reading; an empty one is refused, and stays empty. */
+/** Refuses an empty file, and leaves it empty. */
 export function existingStorage(path: string): SqliteStorage {
   return openStorage(path, undefined, false)
 }

@@ -18,11 +18,7 @@ import { SqliteError } from './failures.js'
 import { fromText, toText } from './rows.js'
 
 export const RATE_LIMIT_OPTIONS = {
-  /**
-   * Longest wait of a request for the lock of another process, before this process counts by
-   * itself.
-   * @default '100ms'
-   */
+  /** Longest wait of a request for a lock, before this process counts by itself. @default '100ms' */
   timeout: withDefault(isTimeout, '100ms'),
 }
 /**
@@ -42,15 +38,13 @@ export interface SqliteRateLimitStore extends RateLimitStore, AsyncDisposable {
   ready(): Promise<void>
   /** Resolves if the file can be read. @throws SqliteError */
   ping(): Promise<void>
-  /** Waits for requests in progress, and refuses those that await a lock. May be called again. */
+  /** Finishes requests, except those that await a lock. May be called again. */
   close(): Promise<void>
 }
 
 /**
- * Counts usage in a SQLite file, for any number of processes on one machine. Counts and bans
- * survive a restart; a power cut may lose the last ones. In the file of the animals, each commit of
- * counts is synced, too. The first call opens it. While it cannot be used, a store counts by
- * itself.
+ * Counts usage in a SQLite file, for any number of processes on one machine. A power cut may lose
+ * the last counts. While it cannot be used, a store counts by itself.
  * @throws OptionError
  * @example
  * import { createStore } from 'animal-adoption-store'

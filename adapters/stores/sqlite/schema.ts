@@ -1,7 +1,7 @@
 import type { Database, Row } from './driver.js'
 import { SqliteError } from './failures.js'
 
-/** "Pets" in ASCII, in the header of the file, so that no other database is changed by mistake. */
+/** "Pets" in ASCII, so that no other database is changed by mistake. */
 const APPLICATION_ID = 0x50657473
 
 const VERSION = 1
@@ -51,12 +51,7 @@ const TABLES = `CREATE TABLE pets (
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};`
 
-/**
- * Creates missing tables.
- * @param create creates them in an empty database, instead of refusing it
- * @param writing runs a task in a transaction that holds the lock
- * @throws SqliteError for a file of another program or of a newer version, and changes nothing
- */
+/** Creates missing tables. Refuses other databases, and without `create` an empty one, unchanged. */
 export function prepareTables(
   database: Database,
   path: string,
@@ -85,7 +80,6 @@ function useWal(database: Database, path: string): void {
   )
 }
 
-/** Returns false for an empty database. */
 function hasTables(database: Database, path: string): boolean {
   const { application, version, tables } = database
     .prepare(`SELECT application_id AS application, user_version AS version,

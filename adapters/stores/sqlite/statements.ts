@@ -17,13 +17,10 @@ export function createStatements({ prepare, prepareInsert }: Connection) {
       WHERE status = '${status}' AND id > ? ORDER BY id LIMIT ?`),
   ])
   return {
-    /** ?1 name as JSON, ?2 category, ?3 status; assigns the next id. */
+    /** ?1 name as JSON, ?2 category, ?3 status. */
     insertNext: insert(next),
-    /** ?1 id, and the same. */
     insert: insert('?'),
-    /** ?1 id. */
     find: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id = ?`),
-    /** ?1 list after this id, ?2 limit. */
     list: prepare(`SELECT ${PET_COLUMNS} FROM pets WHERE id > ? ORDER BY id LIMIT ?`),
     listByStatus: Object.fromEntries(byStatus) as Record<PetStatus, Statement>,
     nextId: prepare(`SELECT ${next} AS next`),

@@ -12,7 +12,7 @@ import { createKeys, type Keys } from './keys.js'
 import { fromRow, toRow } from './rows.js'
 import { createStatements, type Statements } from './statements.js'
 
-/** `ping` resolves if the file can be read. `close` refuses calls that still wait for a lock. */
+/** `ping` reads the file. `close` refuses calls that still wait for a lock. */
 export interface SqliteStorage extends DurableStorage, Streamable {
   count(): Promise<number>
   /** Returns a line per problem. Reads the whole file. */
@@ -97,7 +97,7 @@ function toProblem({ problem }: Row): string {
   return String(problem).replaceAll('\n', '; ')
 }
 
-/** Per transaction: limits how long it blocks this process and the others. */
+/** A transaction blocks this process and the others. */
 const LIMITS = {
   items: 500,
   size: 1_048_576,
