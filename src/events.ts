@@ -32,10 +32,7 @@ type Listener<Event> = (event: Event) => void
 
 export type Emit = <Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]) => void
 
-/**
- * Isolates listeners from each other: one that fails starves no other, and events that listeners
- * emit wait, so that all see the same order.
- */
+/** A listener that fails starves no other; events that listeners emit wait, so all see one order. */
 export function createEvents(onListenerError?: OnListenerError): {
   readonly events: StoreEmitter
   readonly emit: Emit

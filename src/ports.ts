@@ -13,10 +13,7 @@ export type Clock = () => number
 /** Returns true once the caller has disconnected, and never false again. */
 export type IsGone = () => boolean
 
-/**
- * Selects at most `limit` pets with an id above `after`. With `pagination`, a page of 100 asks for
- * 101, to see whether there is a next one.
- */
+/** At most `limit` pets with an id above `after`. With `pagination`, a page of 100 asks for 101. */
 export interface PetFilter {
   readonly limit: number
   readonly status?: PetStatus | undefined
@@ -41,8 +38,7 @@ export interface InsertedOnce {
 
 /**
  * Stores pets. Every method is atomic, a rejected insert leaves no trace, and results are frozen or
- * copies. Methods may return a promise or the value itself. The subpath `./storage-suite` tests
- * this contract.
+ * copies. The subpath `./storage-suite` tests this contract.
  */
 export interface PetStorage {
   /**
@@ -63,10 +59,7 @@ export interface PetStorage {
   dump(): Awaitable<PetSnapshot>
   /** Replaces everything, or rejects and changes nothing. Drops keys whose pet is missing. */
   restore(snapshot: PetSnapshot): Awaitable<void>
-  /**
-   * Opens the storage, which otherwise happens on first use; rejects if it cannot be opened. A call
-   * after a failure tries again. Storages without this method have nothing to open.
-   */
+  /** Opens the storage, as the first use would. After a rejection, the next call tries again. */
   ready?(): Awaitable<void>
 }
 

@@ -43,27 +43,15 @@ export const STORE_OPTIONS = {
   sha256: withDefault(orNull(typed<Sha256>(isFunction)), null),
   /** The current time, in ms since the Unix epoch. @default Date.now */
   clock: withDefault(typed<Clock>(isFunction), Date.now),
-  /**
-   * `false` disables limits and their headers; `'shadow'` counts and reports, but rejects nothing.
-   * @default true
-   */
+  /** `false` disables limits and their headers; `'shadow'` counts, but rejects nothing. @default true */
   rateLimiting: withDefault(RATE_LIMIT_MODE, true),
-  /**
-   * Where usage is counted: a `RateLimitStore`.
-   * @default memoryRateLimitStore(), in this process
-   */
+  /** Where usage is counted: a `RateLimitStore`. @default memoryRateLimitStore(), in this process */
   rateLimitStore: optional(
     hasMethods<RateLimitStore>('consume', 'inspect', 'reset', 'dump', 'restore'),
   ),
-  /**
-   * Time limit for `rateLimitStore`; after that, this process counts on its own.
-   * @default '150ms'
-   */
+  /** Time limit for `rateLimitStore`; after that, this process counts on its own. @default '150ms' */
   rateLimitStoreTimeout: withDefault(isTimeout, '150ms'),
-  /**
-   * Other numbers for `free`, `pro`, `business` or `anonymous`.
-   * @default PLANS, from the specification
-   */
+  /** Other numbers for `free`, `pro`, `business` or `anonymous`. @default PLANS, from the specification */
   plans: withDefault(typed<Partial<PlanTable>>(isObject), {}),
   /** The path that every base address ends with. @default '/v1' */
   basePath: withDefault(
@@ -75,15 +63,9 @@ export const STORE_OPTIONS = {
   ),
   /** The status of an animal created without one; `null` stores none. @default 'available' */
   defaultStatus: withDefault(orNull(isOneOf(PET_STATUSES)), 'available'),
-  /**
-   * When `GET /pets/{petId}` is removed: an instant; `null` keeps it.
-   * @default SUNSET, 5 December 2030
-   */
+  /** When `GET /pets/{petId}` is removed: an instant; `null` keeps it. @default SUNSET, 5 December 2030 */
   sunsetAt: withDefault(orNull(isInstant), SUNSET),
-  /**
-   * Start of its deprecation: an instant; sent as `Deprecation` (RFC 9745).
-   * @default null, not sent
-   */
+  /** Start of its deprecation: an instant; sent as `Deprecation` (RFC 9745). @default null, not sent */
   deprecatedAt: withDefault(orNull(isInstant), null),
   /** Adds `after=<id>` and `Link: …; rel="next"` to lists. @default false */
   pagination: withDefault(isBoolean, false),
@@ -132,11 +114,7 @@ export interface MeteredPets extends Pets {
   readonly rateLimit: RateLimit | undefined
 }
 
-/**
- * `createStore` of the package for any platform.
- * @param report the platform's default of `onListenerError`
- * @throws OptionError naming the invalid option and its value
- */
+/** @param report the platform's default of `onListenerError` @throws OptionError */
 export function createStore(options: StoreOptions, report?: OnListenerError): Store {
   return openStore(readStoreOptions(options), report)
 }
@@ -145,7 +123,6 @@ export interface StoreSettings
   extends Omit<ReturnType<typeof readStoreOptions>, 'cors'>,
     Pick<ProtocolOptions, 'cors'> {}
 
-/** @throws OptionError naming the invalid option and its value */
 export function readStoreOptions(options: StoreOptions) {
   const settings = settingsOf(STORE_OPTIONS, options)
   const { sunsetAt, deprecatedAt } = settings

@@ -1,7 +1,6 @@
 /**
- * Lets `instanceof` hold for errors of every copy of the package: a process may load it with `import`, with `require`
- * and in bundles, and each copy has its own classes. As JSON, the errors keep their message.
- * @param errorClasses by the names under which they are exported
+ * Lets `instanceof` hold for errors of every copy of the package: `import`, `require` and each bundle
+ * have their own classes. As JSON, the errors keep their message.
  */
 export function brand(errorClasses: Readonly<Record<string, { readonly prototype: Error }>>): void {
   for (const [name, errorClass] of Object.entries(errorClasses)) {

@@ -17,7 +17,6 @@ export class OptionError extends TypeError implements OptionProblem {
   readonly expected: string
   readonly got: string | undefined
 
-  /** @param message replaces the default sentence */
   constructor(problem: OptionProblem, message = describeProblem(problem)) {
     super(message)
     this.option = problem.option
@@ -36,7 +35,6 @@ export function describeProblem(
 }
 
 export interface Rule<T = unknown> {
-  /** Completes the sentence "Expected `x` to be …". */
   readonly expected: string
   readonly accepts: (value: unknown) => boolean
   /** Shows `a string`, or the returned words, for a rejected string: it may be a misplaced API key. */
@@ -74,10 +72,9 @@ type Setting<R> = R extends TimeRule<infer T> ? number | Extract<T, null | undef
 export type SettingsOf<D extends Declared> = { readonly [N in keyof D]: Setting<D[N]> }
 
 /**
- * Fills in defaults, then checks each option by its rule, and reads times; `undefined` means the default. Undeclared
- * options are refused, so that a typo never becomes a silent default.
+ * Fills in defaults, checks each option by its rule, and reads times; `undefined` means the default.
+ * Refuses undeclared options, so that a typo never becomes a silent default.
  * @param within precedes the names in messages, such as `plans.`
- * @throws OptionError naming the option, the rule and the value
  */
 export function settingsOf<D extends Declared>(
   declared: D,

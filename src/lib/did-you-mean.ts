@@ -1,9 +1,8 @@
-/** Sorts names by closeness to a mistyped one, closest first. */
 export function nearestFirst(typed: string, names: readonly string[]): readonly string[] {
   return names.toSorted((a, b) => distance(typed, a) - distance(typed, b))
 }
 
-/** The name that was probably meant: a third of its letters may differ, or their order. Undefined if none is close. */
+/** The name that was probably meant: a third of its letters may differ, or their order. */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const lower = typed.toLowerCase()
   const [closest = ''] = nearestFirst(lower, names)

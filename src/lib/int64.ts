@@ -14,18 +14,14 @@ export function shortestForm(value: Int64): Int64 {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }
 
-/**
- * True for JSON with a number that `JSON.parse` may round: sixteen characters or more, or an
- * exponent. A false positive inside a string costs time, never exactness.
- */
+/** True for JSON that `JSON.parse` may round. A false positive costs time, never exactness. */
 export function mayRound(json: string): boolean {
   return /\d[\d.]{15}|\d[eE]/.test(json)
 }
 
 /**
- * Reads the exact value of a JSON number. Integers are in shortest form, also when written `1.0` or
- * `9.2e18`. Fractions are numbers: NaN for one that would round to an integer, infinite for an
- * integer too long for an int64.
+ * Reads the exact value of a JSON number, in shortest form, also when written `1.0` or `9.2e18`. NaN
+ * for a fraction that would round to an integer, infinite for an integer too long for an int64.
  */
 export function readNumber(text: string): Int64 {
   const [mantissa = '', exponent = '0'] = text.replace(/^-/, '').split(/[eE]/)

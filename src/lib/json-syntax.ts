@@ -28,7 +28,7 @@ export interface Duplicate {
   readonly place: string
 }
 
-/** `parseJson`, and the first duplicate name. @throws SyntaxError as `parseJson` */
+/** `parseJson`, and the first duplicate name. */
 export function parseFindingDuplicate(text: string): {
   readonly value: unknown
   readonly duplicate: Duplicate | undefined

@@ -8,7 +8,6 @@ const MAX_DEPTH = 1_000
  * `JSON.parse` that rounds no integer: safe integers are numbers, larger ones are bigints, and so
  * are integers written `1.0` or `9.2e18`. The last of two equal names wins.
  * @throws SyntaxError when the text is not JSON, or nests deeper than 1,000 levels
- *
  * @example
  * import { parseJson } from 'animal-adoption-store'
  *
@@ -24,9 +23,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * `JSON.stringify` that also serializes bigints, as plain digits. For plain data: objects, arrays,
- * strings, numbers.
- *
+ * `JSON.stringify` of plain data that also serializes bigints, as digits.
  * @example
  * import { toJson } from 'animal-adoption-store'
  *
@@ -45,7 +42,6 @@ export function isPlain(text: string): boolean {
   return /^[ !#-[\]-~]*$/.test(text)
 }
 
-/** @throws SyntaxError if the text nests too deep */
 export function checkDepth(text: string): void {
   // A text this short cannot nest too deep.
   if (text.length < 2 * MAX_DEPTH) return

@@ -9,10 +9,7 @@ export interface ListenerFailure {
 
 export type OnListenerError = (failure: ListenerFailure) => void
 
-/**
- * Calls listeners and hooks without waiting for them: one that throws or rejects affects neither its
- * caller nor the process. Its first failure is reported.
- */
+/** Calls listeners and hooks, without waiting. One that fails affects nobody; its first failure is reported. */
 export function createNotifier(onListenerError: OnListenerError = () => {}) {
   const failed = new WeakSet<object>()
   return <Given extends readonly unknown[]>(

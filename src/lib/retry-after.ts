@@ -15,8 +15,7 @@ export function readRetryAfterLeniently(text: string | null): { seconds?: number
 }
 
 /**
- * Returns when the next attempt is allowed, in ms since the epoch; undefined for what the RFC does
- * not allow.
+ * Returns when the next attempt is allowed, in ms since the epoch; undefined if malformed.
  * @param answeredAt when the response was sent, in ms since the epoch
  */
 export function retryInstant(

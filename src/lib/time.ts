@@ -19,13 +19,11 @@ const YEARS = 'an instant in the years 0000 to 9999'
 /** For the command line, which takes no bare number. */
 export const INSTANT_TEXT = `${YEARS} in ISO 8601, such as 2030-01-01T00:00:00Z`
 
-/** @throws OptionError naming the field */
 export function instantOf(name: string, value: Instant): number {
   check(name, value, isInstant)
   return msOfInstant(value)
 }
 
-/** @throws OptionError naming the field */
 export function durationOf(name: string, value: Duration): number {
   check(name, value, isAnyDuration)
   return msOfDuration(value)

@@ -20,10 +20,9 @@ export interface CircuitBreakerOptions {
 const RETRY_EVERY = 500
 
 /**
- * Wraps a store that may fail, so that every request gets a decision: a failing store leads neither
- * to 500 nor to unlimited requests. A store that throws, rejects or returns no decision leaves that
- * request to this process. A timeout opens the circuit of that server: this process counts all its
- * requests, and sends one from time to time, without waiting, until it answers.
+ * Wraps a store that may fail, so that every request gets a decision, if need be from this process.
+ * A timeout opens the circuit of that server: this process counts all its requests, and sends one
+ * from time to time, without waiting, until it answers.
  */
 export function withCircuitBreaker(
   options: CircuitBreakerOptions,

@@ -27,9 +27,7 @@ export function isPast({ lastSeenAt, bannedUntil }: Usage, start: number): boole
 }
 
 /**
- * Counts usage in this process. Instead of a timer, the first request of a UTC day drops entries of
- * earlier days, except remembered bans.
- *
+ * Counts usage in this process. The first request of a UTC day drops earlier days, except bans.
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { memoryRateLimitStore, memoryStorage } from 'animal-adoption-store/memory'

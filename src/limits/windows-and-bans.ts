@@ -52,13 +52,11 @@ const UNSEEN: Usage = {
 }
 
 /**
- * Decides one request by two fixed windows, a UTC minute and a UTC day: checks both, then counts in
- * both. A rejection counts in neither; too many in a minute start a ban (spec §8, "Behaviour on
- * exceeding").
+ * Decides one request by a UTC minute and a UTC day: checks both, then counts in both. A rejection
+ * counts in neither; too many in a minute start a ban (spec §8, "Behaviour on exceeding").
  * @param usage as returned by the last decision for this partition; undefined for the first
  * @param now ms since the epoch, fractions allowed
  * @throws RangeError if `now` is not finite
- *
  * @example
  * import { decide, PLANS } from 'animal-adoption-store'
  *

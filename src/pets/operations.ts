@@ -65,10 +65,7 @@ export interface Idempotency {
 
 export type PetOperations = ReturnType<typeof createPetOperations>
 
-/**
- * The operations within the core, synchronous if the storage is. Times are in ms since the epoch;
- * `isGone` returns true once the caller has disconnected.
- */
+/** The operations within the core, synchronous if the storage is. Times are in ms since the epoch. */
 export function createPetOperations(
   { storage, defaultStatus, sunsetAt, idempotency }: PetsOptions,
   emit: Emit,

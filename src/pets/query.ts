@@ -30,10 +30,7 @@ export function createQueryReader(pagination: boolean): (query: string) => PetFi
   }
 }
 
-/**
- * `limit` and `after` are digits only, known names appear once, and unknown names are ignored
- * (decisions `list.limit`, `list.status`, `query.unknown`).
- */
+/** See the decisions `list.limit`, `list.status` and `query.unknown`. */
 function parseListPetsQuery(query: string, pagination: boolean): ListPetsQuery {
   const values: { -readonly [name in keyof ListPetsQuery]: string } = {}
   // URLSearchParams drops one leading `?`, and the query may begin with one.

@@ -41,10 +41,7 @@ export const petSchema = z.object({
 })
 export type Pet = Readonly<z.infer<typeof petSchema>>
 
-/**
- * Lists the violated rules, one per field: "`name` is required; `status` must be one of …".
- * @param subject names the whole input in messages
- */
+/** Lists the violated rules: "`name` is required; …". @param subject names the whole input */
 export function describeIssues(
   { issues }: z.core.$ZodError,
   input: unknown,

@@ -35,9 +35,7 @@ export type ApiKey = Omit<OptionsOf<typeof API_KEY>, 'plan' | 'limits'> &
     | { readonly plan: Exclude<Plan, 'enterprise'>; readonly limits?: undefined }
   )
 const API_KEY = {
-  /**
-   * Names the key in events and counters. Keys with one id share a budget, to rotate without a gap.
-   */
+  /** Names the key in events and counters. Keys with one id share a budget, to rotate without a gap. */
   // In UTF-8, ids with different lone surrogates would become equal and share one budget.
   id: rule<string>(
     "a non-empty, well-formed string that does not begin with 'addr:'",
@@ -70,7 +68,6 @@ export interface ApiKeys {
   /** @param now in ms since the Unix epoch; if omitted, finds expired keys too */
   find(apiKey: string, now?: number): KnownKey | undefined
   /**
-   * Makes a key valid from the next request on.
    * @param apiKey the key, or `sha256:` and its digest in hex
    * @throws OptionError for an invalid record, a key already in use, or another plan for its id
    */
@@ -155,7 +152,6 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
     return sha256 && digests.size > 0 ? digests.get(sha256(apiKey)) : undefined
   }
 
-  /** @throws OptionError for a malformed digest, or if there is no `sha256` */
   function locate(apiKey: string): { readonly map: Map<string, KnownKey>; readonly name: string } {
     if (!apiKey.startsWith(DIGEST)) return { map: plain, name: apiKey }
     const name = apiKey.slice(DIGEST.length)

@@ -33,7 +33,7 @@ export interface ApiRequest {
   readonly isGone?: IsGone | undefined
   /** Why the adapter could not read the request, which is counted, then gets this error. */
   readonly refusal?: ApiError | undefined
-  /** Result of `identify`, so that `handle` need not repeat it. */
+  /** The result of `identify`. */
   readonly head?: RequestHead | undefined
 }
 
@@ -58,9 +58,8 @@ export interface ApiResponse {
   /** For logs and journals, never sent. */
   readonly about?: About | undefined
   /**
-   * Delivers the answer in place of the Node adapter, which passes its `ServerResponse`; a test
-   * double loses answers this way. With status 0 the response never ends, and no adapter waits for
-   * it.
+   * Delivers the answer in place of the Node adapter, which passes its `ServerResponse`. With status 0
+   * the response never ends, and no adapter waits for it.
    */
   readonly deliver?: ((response: unknown) => void) | undefined
 }

@@ -21,7 +21,7 @@ export interface Caller {
   readonly now: number
   /** Request headers, which explain an invalid credential; absent for direct calls. */
   readonly headers?: ApiRequest['headers'] | undefined
-  /** Why the request could not be read. It costs a unit like any other. */
+  /** Why the request could not be read. It counts like any other. */
   readonly refusal?: ApiError | undefined
 }
 
@@ -66,7 +66,6 @@ export function createAdmissionControl(options: AdmissionOptions) {
 
   return {
     identify,
-    /** Identifies the caller, counts one request, then requires a valid key. */
     admit(caller: Caller): Awaitable<Admission> {
       const { token, client = 'local', now } = caller
       const knownKey = identify(token, now)
@@ -81,7 +80,6 @@ export function createAdmissionControl(options: AdmissionOptions) {
     },
   }
 
-  /** Finds the valid key of a token, without counting. */
   function identify(token: string | undefined, now: number): KnownKey | undefined {
     return token === undefined ? undefined : apiKeys.find(token, now)
   }

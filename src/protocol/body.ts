@@ -6,11 +6,7 @@ import type { ApiRequest } from './api-request.js'
 
 export const MAX_BODY_BYTES = 1_048_576
 
-/**
- * Parses a request body as JSON, after checking the headers and before reading it.
- * @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this
- * order
- */
+/** @throws ApiError `payload_too_large`, `unsupported_media_type` or `invalid_request`, in this order */
 export function readBody(request: ApiRequest, maxBodyBytes: number): Awaitable<unknown> {
   const { headers, body = '' } = request
   const isUnread = typeof body === 'function'

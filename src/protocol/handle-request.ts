@@ -21,10 +21,7 @@ export interface ProtocolOptions extends HeaderOptions, AnswerOptions {
 }
 
 export interface Protocol extends ApiHandler {
-  /**
-   * Identifies the operation and the key of a request, without counting.
-   * @returns also the request to handle, which remembers both
-   */
+  /** Identifies operation and key, without counting. The returned request remembers both. */
   identify(request: ApiRequest): Identity & { readonly request: ApiRequest }
 }
 

@@ -2,10 +2,8 @@ import { invalidRequest } from '../api-error.js'
 import type { ApiRequest } from './api-request.js'
 
 /**
- * Reads `Idempotency-Key`: a String of Structured Fields (RFC 9651 §3.3.3,
- * draft-ietf-httpapi-idempotency-key-header-07 §2.1), or the same characters without quotes, as
- * many clients send it.
- * @throws ApiError `invalid_request` naming the rule
+ * Reads a String of Structured Fields (RFC 9651 §3.3.3, draft-ietf-httpapi-idempotency-key-header-07
+ * §2.1), or the same characters without quotes, as many clients send them.
  */
 export function readIdempotencyKey(headers: ApiRequest['headers']): string {
   const given = (headers['idempotency-key'] ?? '').trim()

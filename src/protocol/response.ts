@@ -135,10 +135,7 @@ export function responseHeaders(options: HeaderOptions) {
       return { Link: `<pets?limit=${limit}${filter}&after=${after}>; rel="next"` }
     },
 
-    /**
-     * Points to the new resource (RFC 9110 §15.3.2), relative to the request (§10.2.2), as a proxy or an
-     * app may have stripped a prefix from its path.
-     */
+    /** Relative (RFC 9110 §10.2.2), as a proxy or an app may have stripped a prefix from the path. */
     created(id: number): Headers {
       return { Location: `pets/${id}` }
     },
