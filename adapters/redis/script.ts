@@ -16,11 +16,7 @@ export interface Request {
 export type Command = Parameters<RedisClient['call']>
 
 /** Runs `decide` of src/limits/windows-and-bans.ts on the server: atomic, in one round trip. */
-export async function consume(
-  client: RedisClient,
-  key: string,
-  request: Request,
-): Promise<Decision> {
+export function consume(client: RedisClient, key: string, request: Request): Promise<Decision> {
   const { limits, now } = request
   const { perMinute, perDay } = limits
   const rejections = rejectionsBeforeBan(limits)
@@ -30,7 +26,7 @@ export async function consume(
     String(perDay),
     Number.isFinite(rejections) ? String(rejections) : '-1',
   ]
-  return readDecision(String(await run(client, key, values)), limits)
+  return run(client, ['1', key, ...values]).then(reply => readDecision(String(reply), limits))
 }
 
 export function readUsage(stored: string): Usage {
@@ -51,14 +47,12 @@ export function storeCommand(key: string, usage: Usage): Command {
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-async function run(client: RedisClient, key: string, values: readonly string[]): Promise<unknown> {
-  try {
-    return await client.call('EVALSHA', SHA, '1', key, ...values)
-  } catch (error) {
+function run(client: RedisClient, given: readonly string[]): Promise<unknown> {
+  return client.call('EVALSHA', SHA, ...given).catch(error => {
     // After a restart the server does not know the script, and has not run it.
     if (!String((error as Error).message).startsWith('NOSCRIPT')) throw error
-    return client.call('EVAL', SCRIPT, '1', key, ...values)
-  }
+    return client.call('EVAL', SCRIPT, ...given)
+  })
 }
 
 function readDecision(reply: string, limits: Limits): Decision {

@@ -106,7 +106,7 @@ function createCircuit({ timeoutMs, timer, onFailure }: CircuitBreakerOptions) {
       let cancel = timer(() => {
         cancel = timer(giveUp, 1)
       }, timeoutMs)
-      answer.then(resolve, reject).finally(() => cancel())
+      answer.then(resolve, reject).then(() => cancel())
     })
   }
 
@@ -132,7 +132,9 @@ function checkDecision(decision: Decision, now: number): Decision {
     window: window === 'minute' || window === 'day',
     bannedUntil: bannedUntil === undefined || isInteger(bannedUntil, Math.min(0, now)),
   }
-  const [field] = Object.entries(rules).find(([, holds]) => !holds) ?? []
-  if (!field) return decision
-  throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
+  for (const field in rules) {
+    if (rules[field as keyof Decision]) continue
+    throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
+  }
+  return decision
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
 import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce, IsGone } from '../../../src/ports.js'
@@ -32,8 +33,7 @@ export function createInserts(
 
   return {
     async insert(pet: NewPet, isGone?: IsGone): Promise<Pet> {
-      const row = toRow(pet)
-      return fromRow({ ...row, id: await inserts.add(row, isGone) })
+      return Object.freeze(toPet(await inserts.add(toRow(pet), isGone), pet))
     },
     async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
       return keyed.add({ pet, once, now }, isGone)
