@@ -11,7 +11,6 @@ export interface Check {
   readonly title: string
   /** Maximum requests, besides those with the spare key. */
   readonly maxRequests: number
-  /** Needs without which the check is skipped. */
   readonly needs: readonly Need[]
   /** Advice on a failure that may not be the server's own. */
   readonly hint?: string | undefined
@@ -28,14 +27,7 @@ export interface Requirement {
 
 export type Level = 'MUST' | 'SHOULD'
 
-/**
- * - `create`: may create animals; not with `readOnly`
- * - `getPet`: the deprecated operation; not after its removal
- * - `exhaust`: may exhaust the spare key
- * - `socket`: uses its own connection; not through a `fetch` function
- * - `description`: only with `openApiUrl`
- * - `idempotency`: only with `idempotency`
- */
+/** A check is skipped if the options exclude a need, or once `getPet` has been removed. */
 export type Need = 'create' | 'getPet' | 'exhaust' | 'socket' | 'description' | 'idempotency'
 
 export interface Names {
@@ -45,7 +37,6 @@ export interface Names {
   readonly categoryId: Int64
   /** A status with few animals, so that one page shows them all. */
   readonly status: PetStatus
-  /** Origin of the server, such as `http://127.0.0.1:4280`. */
   readonly origin: string
   /** Path of the base address, such as `/v1`. */
   readonly basePath: string
@@ -55,7 +46,6 @@ export interface Subject extends Names {
   readonly readOnly: boolean
   /** Replies so far, without the bodies of successes. */
   readonly seen: readonly Reply[]
-  /** Returns true for a text that contains a key. */
   leaks(text: string): boolean
   /** Sends within the budget of the key, and again after a 429 that others caused. */
   send(call: Call): Promise<Reply>
@@ -71,16 +61,15 @@ export interface Subject extends Names {
   wait(ms: number, reason: WaitReason): Promise<void>
   /** The server's time, as far as known, in ms since the epoch. */
   now(): number
-  /** Downloads the description at `openApiUrl`, once. */
   description(): Promise<Reply>
 }
 
+/** In the path and in headers, `{key}` stands for the API key. */
 export interface Call {
   /** @default 'GET' */
   readonly method?: string
-  /** Path below the base address, such as `/pets?limit=1`; `{key}` stands for the API key. */
+  /** Below the base address, such as `/pets?limit=1`. */
   readonly path: string
-  /** `{key}` stands for the API key. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   /** @default the API key */

@@ -24,7 +24,6 @@ export function createdAnimals(basePath: string) {
         .filter(([id, status]) => !shown.has(id) && (only ?? status) === status)
         .map(([id]) => id)
     },
-    /** Expects them no longer. */
     forget(ids: readonly string[]): void {
       for (const id of ids) statuses.delete(id)
     },

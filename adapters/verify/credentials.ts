@@ -1,13 +1,11 @@
 import { createSecrets, type Secrets, SHORTEST_SECRET } from '../verdict/log/hide-secrets.js'
 
 export interface Credential {
-  /** Replacement in reports. */
   readonly label: string
   /** The budget that requests use. */
   readonly budget: 'key' | 'spare key' | 'no key'
-  /** True for a credential made from the API key, which no report may show. */
+  /** True if made from the API key, which no report may show. */
   readonly isSecret: boolean
-  /** Returns the value of `Authorization`, or undefined for none. */
   authorization(keys: Keys): string | undefined
 }
 
@@ -23,13 +21,7 @@ export const SPARE_KEY: Credential = {
   isSecret: true,
   authorization: ({ spareApiKey }) => `Bearer ${spareApiKey}`,
 }
-export const NO_KEY: Credential = {
-  label: 'without a key',
-  budget: 'no key',
-  isSecret: false,
-  authorization: () => undefined,
-}
-/** A key that the server cannot know. */
+export const NO_KEY = foreign('without a key')
 export const UNKNOWN = 'verify-unknown-key'
 export const UNKNOWN_KEY = foreign('with an unknown key', `Bearer ${UNKNOWN}`)
 
@@ -41,17 +33,14 @@ export function altered(
   return { label, budget, isSecret: true, authorization: ({ apiKey }) => make(apiKey) }
 }
 
-export function foreign(label: string, authorization: string): Credential {
+export function foreign(label: string, authorization?: string): Credential {
   return { label, budget: 'no key', isSecret: false, authorization: () => authorization }
 }
 
-/** Keeps keys, and what was made from them, out of reports. */
-export interface Redaction {
-  hide(secret: string): void
-  redact(text: string): string
-}
+export type Redaction = ReturnType<typeof createRedaction>
 
-export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
+/** Keeps keys, and what was made from them, out of reports. */
+export function createRedaction({ apiKey, spareApiKey }: Keys) {
   // A server may echo any of them, and Basic carries them in base64.
   const labels = new Map<string, string>()
   let secrets: Secrets | undefined
@@ -65,8 +54,8 @@ export function createRedaction({ apiKey, spareApiKey }: Keys): Redaction {
   if (spareApiKey !== undefined) add(spareApiKey, '<spare key>')
 
   return {
-    hide: secret => add(secret, '<credential>'),
-    redact(text) {
+    hide: (secret: string) => add(secret, '<credential>'),
+    redact(text: string): string {
       secrets ??= createSecrets(labels.keys())
       return secrets.hide(text, secret => labels.get(secret) as string)
     },

@@ -1,9 +1,7 @@
 import { CheckFailure } from './check-failure.js'
 import type { Reply } from './check-types.js'
 
-/* Expectations of replies. All throw CheckFailure. */
-
-/** @param guilty part of the body that breaks the requirement */
+/** @param guilty part of the body that breaks the requirement @throws CheckFailure */
 export function that(
   reply: Reply,
   holds: boolean,
@@ -23,11 +21,7 @@ export function status(reply: Reply, ...statuses: readonly number[]): void {
   that(reply, statuses.includes(reply.status), statuses.join(' or '))
 }
 
-/**
- * Accepts any refusal, but no failure of the server: for requests that the specification leaves
- * open.
- * @returns true if the request was not refused
- */
+/** For requests that the specification leaves open. @returns true if it was not refused */
 export function refusalOr(reply: Reply, ...statuses: readonly number[]): boolean {
   const isServed = statuses.includes(reply.status)
   const isRefusal = reply.status >= 400 && reply.status < 500

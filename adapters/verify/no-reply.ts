@@ -5,9 +5,8 @@ const LONGEST_BODY = 2 * 1_048_576
 
 /** A request without a complete HTTP response. */
 export class NoReply extends CheckFailure {
-  /** Reason for programs: `timeout`, `too-large`, or a code such as `ECONNREFUSED`. */
+  /** `timeout`, `too-large`, or a code such as `ECONNREFUSED`. */
   readonly code: string
-  /** Reason for people. */
   readonly reason: string
 
   constructor(sent: string, code: string, reason = inWords(code)) {
@@ -17,7 +16,6 @@ export class NoReply extends CheckFailure {
   }
 }
 
-/** @throws NoReply */
 export async function readBody(
   chunks: AsyncIterable<Uint8Array> | null,
   sent: string,
@@ -45,7 +43,6 @@ export function codeOf(thrown: unknown): string {
   return typeof code === 'string' && code !== '' ? code : message
 }
 
-/** True if the other side ended the connection. */
 export function isClosed(code: string): boolean {
   return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code)
 }

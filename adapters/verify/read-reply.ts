@@ -6,7 +6,6 @@ import { CheckFailure, CheckSkipped } from './check-failure.js'
 import type { Reply } from './check-types.js'
 import * as expect from './expect.js'
 
-/** An animal in a response, with exact integers. */
 export interface Animal {
   readonly id: Int64
   readonly name: string
@@ -14,7 +13,6 @@ export interface Animal {
   readonly status?: PetStatus
 }
 
-/** @throws CheckFailure */
 export function jsonOf(reply: Reply): unknown {
   try {
     return parseJson(reply.body)
@@ -54,7 +52,7 @@ export function animalsOf(reply: Reply): readonly Animal[] {
   return arrayOf(reply).filter(isObject) as unknown as readonly Animal[]
 }
 
-/** Like `animalsOf`; undefined if the list cannot be read. */
+/** Undefined if the list cannot be read. */
 export function listIn(reply: Reply): readonly Animal[] | undefined {
   const isList = reply.status === 200 && Array.isArray(jsonIn(reply))
   return isList ? animalsOf(reply) : undefined

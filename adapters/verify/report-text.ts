@@ -8,7 +8,6 @@ export function resultText({ id, level, source, title, failure }: CheckResult): 
   return `\n${level} ${level === 'MUST' ? 'broken' : 'not met'}: ${id}\n  ${title} (${source})\n${evidence}\n`
 }
 
-/** One line for each part, behind its label. */
 export function failureText(
   failure: NonNullable<CheckResult['failure']>,
   label: (name: string) => string,
@@ -18,7 +17,6 @@ export function failureText(
   return shown.map(name => `${label(name)}${failure[name]}`).join('\n')
 }
 
-/** Counts results in one line, below the reasons for skipped checks. */
 export function summaryText({ results, requestCount }: VerifyReport, ms: number): string {
   const count = (outcome: CheckResult['outcome'], level?: CheckResult['level']) =>
     results.filter(result => result.outcome === outcome && (level ?? result.level) === result.level)

@@ -1,3 +1,4 @@
+import { DAY, MINUTE } from '../../src/limits/windows-and-bans.js'
 import type { WaitReason } from '../client/hooks.js'
 import { readLimits, requestedWait } from '../client/rate-limit-headers.js'
 import type { Time } from '../client/time.js'
@@ -5,26 +6,15 @@ import type { Reply } from './check-types.js'
 import type { Deadline } from './deadline.js'
 import { VerifyError } from './verify-error.js'
 
-/** Keeps the requests of one key within its limit. */
-export interface Budget {
-  /** The announced limit; undefined before the first reply, or without headers. */
-  readonly limit: number | undefined
-  /** @throws VerifyError if no wait could make room for so many requests */
-  plan(requests: number): void
-  /** Resolves once a request is within the limit. @throws VerifyError if that takes too long */
-  ready(): Promise<void>
-  note(reply: Reply): void
-  /** Waits as a 429 demands. @throws VerifyError after too many of them */
-  rejected(reply: Reply): Promise<void>
-}
+export type Budget = ReturnType<typeof createBudget>
 
 /** Below the ban threshold of any plan. */
 const MAX_REJECTIONS = 3
-/** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
-const LONGEST_WINDOW = 86_460_000
+/** The specification has no longer window than a day; a minute more, as clocks differ. */
+export const LONGEST_WINDOW = DAY + MINUTE
 
-/** @param name of the key, in messages */
-export function createBudget(name: string, time: Time, deadline: Deadline): Budget {
+/** Keeps the requests of one key within its limit. @param name of the key, in messages */
+export function createBudget(name: string, time: Time, deadline: Deadline) {
   let limit: number | undefined
   let remaining = Number.POSITIVE_INFINITY
   let underWay = 0
@@ -33,15 +23,18 @@ export function createBudget(name: string, time: Time, deadline: Deadline): Budg
   let vainWaits = 0
 
   return {
+    /** The announced limit; undefined before the first reply, or without headers. */
     get limit() {
       return limit
     },
-    plan(requests) {
+    /** @throws VerifyError if no wait could make room for so many requests */
+    plan(requests: number): void {
       if (remaining >= requests || deadline.allows(resetAt - time.now())) return
       const room = `The ${name} has ${remaining} requests until ${instantOf(resetAt)}`
       throw new VerifyError(`${room}, and this may take ${requests}; choose fewer checks`)
     },
-    async ready() {
+    /** Resolves once a request is within the limit. @throws VerifyError if that takes too long */
+    async ready(): Promise<void> {
       // Headers still at 0 after two resets are wrong; a check reports them.
       if (remaining <= 0 && time.now() < resetAt && vainWaits < 2) {
         await pause(resetAt, 'limit')
@@ -51,7 +44,7 @@ export function createBudget(name: string, time: Time, deadline: Deadline): Budg
       remaining--
       underWay++
     },
-    note({ headers }) {
+    note({ headers }: Reply): void {
       const { rateLimit, sentAt } = readLimits(headers)
       if (!rateLimit) return
       const untilReset = rateLimit.reset * 1000 - (sentAt ?? time.now())
@@ -65,7 +58,8 @@ export function createBudget(name: string, time: Time, deadline: Deadline): Budg
       resetAt = isCredible ? time.now() + untilReset : 0
       if (remaining > 0) vainWaits = 0
     },
-    async rejected({ headers }) {
+    /** Waits as a 429 demands. @throws VerifyError after too many of them */
+    async rejected({ headers }: Reply): Promise<void> {
       rejections++
       if (rejections > MAX_REJECTIONS) {
         throw new VerifyError(`Others use the ${name} as well: its requests keep getting 429`)

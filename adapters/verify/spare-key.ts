@@ -7,7 +7,6 @@ import { numbersOf } from './read-reply.js'
 /** Larger limits are not exhausted: that would be a load test. */
 const LARGEST_LIMIT = 2_000
 
-/** Exhausts the spare key, and again once the rejection is no longer fresh. */
 export function createSpareKey(
   send: Subject['send'],
   now: () => number,

@@ -8,23 +8,11 @@ import { codeOf, isClosed, NoReply, readBody } from './no-reply.js'
 import type { ReadOptions } from './verify-options.js'
 
 /** Sends requests to one server, whatever their budget. All methods throw NoReply. */
-export interface Transport {
-  readonly origin: string
-  /** Path of the base address; '' at the root. */
-  readonly basePath: string
-  readonly requestCount: number
-  send(call: Call): Promise<Reply>
-  /** Sends calls in turn on one connection. */
-  sendTogether(calls: readonly Call[]): Promise<readonly Reply[]>
-  /** Downloads without a key: another server may answer. */
-  download(url: string): Promise<Reply>
-}
-
-export function createTransport(options: ReadOptions, { hide, redact }: Redaction): Transport {
+export function createTransport(options: ReadOptions, { hide, redact }: Redaction) {
   const { baseUrl, timeout: timeoutMs, fetch, apiKey } = options
   const url = new URL(baseUrl.replace(/(?<!\/)\/+$/, ''))
   const basePath = url.pathname === '/' ? '' : url.pathname
-  // Responses have to come in time, whatever clock the run waits by.
+  // Time limits are real, whatever clock the run waits by.
   const time = createTime()
   let requestCount = 0
 
@@ -34,15 +22,16 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     get requestCount() {
       return requestCount
     },
-    async send(call) {
+    async send(call: Call): Promise<Reply> {
       const request = plain(call)
       // The previous request may have ended the connection; a server that crashes does so again.
       return await transmit(request)
         .catch((error: unknown) => (isReset(error) ? transmit(request) : Promise.reject(error)))
         .catch((error: unknown) => refusalOf(request, error))
     },
-    sendTogether: calls => onConnection(calls.map(plain)),
-    download: target =>
+    sendTogether: (calls: readonly Call[]) => onConnection(calls.map(plain)),
+    /** Downloads without a key: another server may answer. */
+    download: (target: string) =>
       transmit({ method: 'GET', target, headers: {}, sent: `GET ${target}, without a key` }),
   }
 
@@ -73,7 +62,6 @@ export function createTransport(options: ReadOptions, { hide, redact }: Redactio
     }
   }
 
-  /** Ends after `timeout`, whatever the server or a `fetch` function does. */
   async function transmit(request: PlainRequest): Promise<Reply> {
     requestCount++
     const { sent } = request

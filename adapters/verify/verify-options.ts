@@ -84,7 +84,6 @@ export interface CheckResult {
   readonly source: string
   readonly title: string
   readonly outcome: 'passed' | 'failed' | 'skipped'
-  /** Why it was skipped. */
   readonly reason?: string
   /** The broken requirement; keys are replaced by words. */
   readonly failure?: {

@@ -71,7 +71,6 @@ function refuseNothing(missing: readonly (string | undefined)[]): void {
   throw new VerifyError(`Nothing would be checked: each selected check ${why}; change the options`)
 }
 
-/** Maximum requests of checks, besides those with the spare key. */
 export function sumOfRequests(checks: readonly Check[]): number {
   return checks.reduce((sum, { maxRequests }) => sum + maxRequests, 0)
 }
@@ -80,14 +79,9 @@ function isBroken({ level, outcome }: CheckResult): boolean {
   return level === 'MUST' && outcome === 'failed'
 }
 
-/** Each timeout takes `timeout`. */
 const MOST_TIMEOUTS = 3
 
-/**
- * The selected checks in order, with access to the server.
- * @throws OptionError
- * @throws VerifyError if no check would run
- */
+/** @throws OptionError, and VerifyError if no check would run */
 export function prepare(given: VerifyOptions) {
   const options = readVerifyOptions(given)
   const session = createSession(options)
@@ -109,7 +103,6 @@ export function prepare(given: VerifyOptions) {
     session,
     checks,
     maxWaitMs: options.maxWait,
-    /** Why the options exclude a check; undefined if they do not. */
     missing: (check: Check) => missingNeed(check, options),
     /** Finds out if the server can be verified. @throws VerifyError */
     async start() {
@@ -123,7 +116,8 @@ export function prepare(given: VerifyOptions) {
       const skipped = (reason: string): CheckResult => ({ ...about, outcome: 'skipped', reason })
       const missing = missingNeed(check, options) ?? lost
       if (missing !== undefined) return skipped(missing)
-      if (isRemoved(check, session)) return skipped('getPet was removed on 5 December 2030')
+      if (check.needs.includes('getPet') && session.now() >= SUNSET)
+        return skipped('getPet was removed on 5 December 2030')
       const { level, failure, reason } = await outcomeOf(check, session)
       if (reason !== undefined) return skipped(reason)
       if (!failure) return { ...about, outcome: 'passed' }
@@ -300,8 +294,4 @@ function missingNeed({ needs }: Check, options: ReadOptions): string | undefined
   }
   for (const need of needs) if (missing[need]) return missing[need]
   return undefined
-}
-
-function isRemoved({ needs }: Check, session: Session): boolean {
-  return needs.includes('getPet') && session.now() >= SUNSET
 }

@@ -6,7 +6,6 @@ import { ABSENT, ANONYMOUS, INVALID, LIST, post } from './calls.js'
 import { checksOf, type Table } from './define-checks.js'
 import { anyId } from './samples.js'
 
-/** Query parameters in which a careless server may look for a key. */
 const PARAMETERS = 'access_token api_key apikey apiKey api-key key token auth'.split(' ')
 const FIELDS = {
   'x-api-key': '{key}',
@@ -38,7 +37,6 @@ const WRONG: Table = {
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
     altered('with the key and another last character', key => `Bearer ${key.slice(0, -1)}~`),
     altered('with a character before the key', key => `Bearer x${key}`),
-    // Properties of every object.
     ...['constructor', '__proto__'].map(keyed),
   ]),
   // A malformed request may also get 400 (RFC 6750 §3.1).
@@ -70,7 +68,6 @@ const WRONG: Table = {
   ),
 }
 
-/** Authentication (spec §5). */
 export const authenticationChecks = checksOf(
   { name: 'auth', source: 'spec §5' },
   {
@@ -154,7 +151,6 @@ export const authenticationChecks = checksOf(
   },
 )
 
-/** Each call without a key, and the first also with an unknown one. */
 function strange(operation: string, ...calls: readonly [Call, ...Call[]]): Table[string] {
   const anonymous = calls.map(call => ({ ...call, as: NO_KEY }))
   return {

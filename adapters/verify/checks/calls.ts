@@ -3,7 +3,7 @@ import type { PetStatus } from '../../../src/pets/specification.js'
 import type { Call, Names, Reply, Subject } from '../check-types.js'
 import { NO_KEY } from '../credentials.js'
 
-/** Calls that several checks share, so that `once` sends them only once. */
+// Checks share calls, so that `once` sends them only once.
 
 /** An id that no service has assigned yet. */
 export const ABSENT_ID = '9223372036854775807'
@@ -27,13 +27,12 @@ export function animal({ name, categoryId, status }: Names, label: string) {
   return { name: name(label), categoryId, status }
 }
 
-/** `POST /pets` with a category as JSON text. */
 export function postCategory(names: Names, category: string, label: string): Call {
   const { name, status } = animal(names, label)
   return post(`{"name":${toJson(name)},"categoryId":${category},"status":"${status}"}`)
 }
 
-/** Creates the animal with this status that the checks of a run share. */
+/** The animal with this status that the checks of a run share. */
 export function postSample(names: Names, status = names.status): Call {
   return post({ ...animal(names, status), status })
 }

@@ -76,7 +76,6 @@ const ACCEPTED: Table = {
     judge(reply) {
       expect.status(reply, 201)
       const status = memberOf(reply, 'status')
-      // The default status is not specified.
       const isKnown = status === undefined || isStatus(status)
       expect.that(reply, isKnown, 'a known `status`, or none', '"status"')
     },
@@ -210,7 +209,6 @@ function jsonForms({ name, categoryId, status }: Valid): readonly string[] {
   ]
 }
 
-/** JSON in ASCII alone. */
 function escaped(value: unknown): string {
   return toJson(value).replace(
     /[^\x20-\x7e]/g,
@@ -263,7 +261,6 @@ function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
   return ids
 }
 
-/** An animal whose recognizable name shows wherever it is stored. */
 type Valid = ReturnType<typeof animal>
 
 const REFUSED: Table = {
@@ -309,7 +306,6 @@ const REFUSED: Table = {
   }),
 }
 
-/** Bodies with these values of a field, JSON or not. */
 function withField(
   valid: Valid,
   field: keyof Valid,
@@ -327,7 +323,6 @@ function refused(title: string, bodies: (valid: Valid) => readonly string[]): Ta
   }
 }
 
-/** Spec §4.2. */
 export const createPetChecks = checksOf(
   { name: 'create', source: 'spec §4.2', needs: ['create'] },
   { ...ACCEPTED, ...REFUSED },

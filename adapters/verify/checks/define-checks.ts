@@ -1,12 +1,11 @@
 import { CheckFailure, CheckSkipped } from '../check-failure.js'
 import type { Call, Check, Names, Need, Reply, Subject } from '../check-types.js'
 
-/** Checks of a group, by the rest of their ids. */
-export type Table = Readonly<Record<string, Entry & (Calls | Judged | Routine)>>
+/** By the rest of the id. */
+export type Table = Readonly<Record<string, Entry & (Calls | Routine)>>
 
 interface Entry {
   readonly title: string
-  /** Source of the requirement, if other than the group's. */
   readonly must?: string
   readonly should?: string
   /** @default the needs of the group, and those that calls imply */
@@ -21,13 +20,6 @@ interface Calls {
   readonly judge: Judge
 }
 
-interface Judged {
-  /** @default the group's */
-  readonly maxRequests?: number
-  readonly of: (subject: Subject) => Promise<Reply>
-  readonly judge: Judge
-}
-
 interface Routine {
   /** @default the group's */
   readonly maxRequests?: number
@@ -36,7 +28,7 @@ interface Routine {
 
 interface Group {
   readonly name: string
-  /** Source of the requirements, which are MUST. */
+  /** Of the MUST, unless a check names another. */
   readonly source: string
   readonly needs?: readonly Need[]
   /** @default 1 */
@@ -66,10 +58,8 @@ export function checksOf(group: Group, table: Table): readonly Check[] {
       const { needs = needsOf(entry, group) } = entry
       return { ...about, ...runOf(entry, group), needs }
     }
-    const { maxRequests = group.maxRequests ?? 1 } = entry
-    if ('run' in entry) return { ...about, maxRequests, run: entry.run }
-    const { of, judge } = entry
-    return { ...about, maxRequests, run: async subject => judge(await of(subject), subject) }
+    const { maxRequests = group.maxRequests ?? 1, run } = entry
+    return { ...about, maxRequests, run }
   })
 }
 

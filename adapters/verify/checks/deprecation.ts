@@ -10,15 +10,14 @@ import { anyId } from './samples.js'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** The removal of `getPet` on 5 December 2030 (spec §4.3, §9). */
 export const deprecationChecks = checksOf(
   { name: 'deprecation', source: 'RFC 9745 §2.1, §4', needs: ['getPet'], maxRequests: 2 },
   {
     announced: {
       title: 'responses of getPet announce its removal in Sunset, Deprecation or Link',
       should: 'RFC 8594 §3, RFC 9745 §2',
-      of: gotten,
-      judge(reply) {
+      async run(subject) {
+        const reply = await gotten(subject)
         const { headers } = reply
         const links = /rel="?[^;,]*\b(successor-version|sunset|deprecation)\b/
         const isAnnounced =
@@ -31,8 +30,8 @@ export const deprecationChecks = checksOf(
     sunset: {
       title: 'Sunset, if sent, is an HTTP-date on 5 December 2030',
       must: 'spec §4.3, RFC 8594 §3',
-      of: gotten,
-      judge(reply) {
+      async run(subject) {
+        const reply = await gotten(subject)
         const { headers } = reply
         if (!headers.has('sunset')) return
         const sunset = headers.get('sunset') ?? ''
@@ -46,8 +45,8 @@ export const deprecationChecks = checksOf(
     },
     date: {
       title: 'Deprecation, if sent, is a date such as @1688169599, no later than Sunset',
-      of: gotten,
-      judge(reply) {
+      async run(subject) {
+        const reply = await gotten(subject)
         const { headers } = reply
         const deprecation = headers.get('deprecation')
         if (deprecation === null) return

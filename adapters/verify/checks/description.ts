@@ -22,8 +22,8 @@ export const descriptionChecks = checksOf(
     document: {
       title: 'the description is an OpenAPI document as JSON',
       must: 'OpenAPI 3.1 §4.8.1',
-      of: ({ description }) => description(),
-      judge(reply) {
+      async run({ description }) {
+        const reply = await description()
         expect.status(reply, 200)
         const version = memberOf(reply, 'openapi')
         const isVersion = typeof version === 'string' && /^[3-9]\./.test(version)
@@ -44,8 +44,8 @@ export const descriptionChecks = checksOf(
     security: {
       title: 'every operation needs a bearer token',
       must: 'spec §5',
-      of: documentOf,
-      judge(reply) {
+      async run(subject) {
+        const reply = await documentOf(subject)
         const document = objectOf(reply)
         const open = PLACES.find(place => !needsBearer(document, place))
         expect.that(reply, open === undefined, `a bearer scheme in the \`security\` of ${open}`)
@@ -81,8 +81,8 @@ function described(
   return {
     title,
     must,
-    of: documentOf,
-    judge(reply) {
+    async run(subject) {
+      const reply = await documentOf(subject)
       const document = objectOf(reply)
       for (const [path, expected] of Object.entries(facts)) {
         const holds = isAs(valueAt(document, path), expected)
@@ -101,7 +101,6 @@ async function documentOf({ description }: Subject): Promise<Reply> {
 function isAs(found: unknown, expected: unknown): boolean {
   if (!Array.isArray(expected)) return (found ?? false) === expected
   if (isObject(found)) return expected.every(name => name in found)
-  // In any order.
   return Array.isArray(found) && found.toSorted().join() === expected.toSorted().join()
 }
 

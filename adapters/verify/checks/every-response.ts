@@ -93,7 +93,6 @@ const SPECIFIED: readonly number[] = [200, 201, 400, 401, 404, 405, 429]
 interface Everywhere {
   readonly title: string
   readonly calls: readonly Call[]
-  /** Selects the replies to judge. */
   among(reply: Reply): boolean
   /** Describes the mistake in a reply; undefined if there is none. */
   issue(reply: Reply, subject: Subject): string | undefined
@@ -101,7 +100,6 @@ interface Everywhere {
   unless?(reply: Reply, subject: Subject): string | false
 }
 
-/** Judges all replies of the documented operations. */
 function everywhere({ title, calls, among, issue, unless }: Everywhere): Table[string] {
   return {
     title,

@@ -8,7 +8,6 @@ import { anyId, create, expectFields, extremes, variety, wholeList } from './sam
 /** Maximum compared animals: one of each kind, and those with names that code may change. */
 const MOST_COMPARED = 24
 
-/** Spec §4.3. */
 export const getPetChecks = checksOf(
   { name: 'get', source: 'spec §4.3', needs: ['getPet'], maxRequests: 2 },
   {

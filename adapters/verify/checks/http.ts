@@ -4,54 +4,9 @@ import { NO_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { NoReply } from '../no-reply.js'
 import { animal, ONE, post } from './calls.js'
-import { checksOf, type Table } from './define-checks.js'
+import { checksOf } from './define-checks.js'
 
 /** Parts of HTTP/1.1 that a handler can break; the rest is up to its HTTP library. */
-const TABLE: Table = {
-  chunked: {
-    title: 'a chunked body is read, or refused with 411',
-    must: 'RFC 9112 §7.1',
-    maxRequests: 1,
-    needs: ['socket', 'create'],
-    async run(subject) {
-      const call = post(animal(subject, 'chunked'), { 'transfer-encoding': 'chunked' })
-      for (const reply of await subject.sendTogether([call])) expect.status(reply, 201, 411)
-    },
-  },
-  'refused-body': {
-    title: 'the body of a refused request is not taken for the next request',
-    must: 'RFC 9112 §9.3',
-    maxRequests: 2,
-    async run({ sendTogether }) {
-      const refused = { ...post('GET / HTT'), as: NO_KEY }
-      const [, next] = await sendTogether([refused, ONE])
-      expect.status(next as Reply, 200)
-    },
-  },
-  'absolute-form': {
-    title: 'the target may be a whole URL',
-    must: 'RFC 9112 §3.2.2',
-    maxRequests: 1,
-    async run({ sendTogether, origin, basePath }) {
-      const call = { path: `${origin}${basePath}${ONE.path}` }
-      for (const reply of await sendTogether([call])) expect.status(reply, 200)
-    },
-  },
-  'head-empty': {
-    title: 'the response to HEAD has no content',
-    must: 'RFC 9110 §9.3.2',
-    maxRequests: 2,
-    async run({ sendTogether }) {
-      await sendTogether([{ ...ONE, method: 'HEAD' }, ONE]).catch((error: unknown) => {
-        if (!(error instanceof NoReply) || !error.code.startsWith('HPE_')) throw error
-        const { sent, came } = error
-        const expected = 'nothing but the next response after its header fields'
-        throw new CheckFailure({ sent, came, expected })
-      })
-    },
-  },
-}
-
 export const httpChecks = checksOf(
   {
     name: 'http',
@@ -60,5 +15,48 @@ export const httpChecks = checksOf(
     hint: id =>
       `the HTTP library of the server, or a proxy, decides this: update it, or use --skip ${id}`,
   },
-  TABLE,
+  {
+    chunked: {
+      title: 'a chunked body is read, or refused with 411',
+      must: 'RFC 9112 §7.1',
+      maxRequests: 1,
+      needs: ['socket', 'create'],
+      async run(subject) {
+        const call = post(animal(subject, 'chunked'), { 'transfer-encoding': 'chunked' })
+        for (const reply of await subject.sendTogether([call])) expect.status(reply, 201, 411)
+      },
+    },
+    'refused-body': {
+      title: 'the body of a refused request is not taken for the next request',
+      must: 'RFC 9112 §9.3',
+      maxRequests: 2,
+      async run({ sendTogether }) {
+        const refused = { ...post('GET / HTT'), as: NO_KEY }
+        const [, next] = await sendTogether([refused, ONE])
+        expect.status(next as Reply, 200)
+      },
+    },
+    'absolute-form': {
+      title: 'the target may be a whole URL',
+      must: 'RFC 9112 §3.2.2',
+      maxRequests: 1,
+      async run({ sendTogether, origin, basePath }) {
+        const call = { path: `${origin}${basePath}${ONE.path}` }
+        for (const reply of await sendTogether([call])) expect.status(reply, 200)
+      },
+    },
+    'head-empty': {
+      title: 'the response to HEAD has no content',
+      must: 'RFC 9110 §9.3.2',
+      maxRequests: 2,
+      async run({ sendTogether }) {
+        await sendTogether([{ ...ONE, method: 'HEAD' }, ONE]).catch((error: unknown) => {
+          if (!(error instanceof NoReply) || !error.code.startsWith('HPE_')) throw error
+          const { sent, came } = error
+          const expected = 'nothing but the next response after its header fields'
+          throw new CheckFailure({ sent, came, expected })
+        })
+      },
+    },
+  },
 )

@@ -8,7 +8,6 @@ import { checksOf } from './define-checks.js'
 
 const DRAFT = 'draft-ietf-httpapi-idempotency-key-header-07'
 
-/** `Idempotency-Key` on `createPet`, for servers that claim support. */
 export const idempotencyChecks = checksOf(
   {
     name: 'idempotency',

@@ -4,18 +4,17 @@ import type { Reply, Subject } from '../check-types.js'
 import { SPARE_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { memberOf, numbersOf } from '../read-reply.js'
+import { LONGEST_WINDOW } from '../request-budget.js'
 import { waitOf } from '../spare-key.js'
 import { animal, LIST, post } from './calls.js'
 import { checksOf } from './define-checks.js'
 import { errorIssue } from './errors.js'
 import { expectUnstored } from './samples.js'
 
-/** In ms: the specification has no longer window than a day; a minute more, as clocks differ. */
-const LONGEST_WINDOW = 86_460_000
 /** Maximum rejections before a ban: more than half of the limit is no accident. */
 const MOST_REJECTIONS = 200
 
-/** Behaviour beyond the limit (spec §8). `exhausted` saves each check its own window. */
+/** `exhausted` saves each check its own window. */
 export const limitChecks = checksOf(
   { name: 'limits', source: 'spec §8', needs: ['exhaust'], maxRequests: 0 },
   {
@@ -44,19 +43,23 @@ export const limitChecks = checksOf(
     body: {
       title: '429 has an Error body',
       must: 'spec §7',
-      of: rejected,
-      judge: reply => expect.noIssue(reply, errorIssue(reply)),
+      async run(subject) {
+        const reply = await rejected(subject)
+        expect.noIssue(reply, errorIssue(reply))
+      },
     },
     remaining: {
       title: '429 says that 0 requests remain',
-      of: rejected,
-      judge: reply => expect.that(reply, numbersOf(reply).remaining === 0, '0 remaining'),
+      async run(subject) {
+        const reply = await rejected(subject)
+        expect.that(reply, numbersOf(reply).remaining === 0, '0 remaining')
+      },
     },
     'retry-after': {
       title: '429 carries Retry-After, in seconds or as an HTTP-date, no longer than its window',
       must: 'spec §7, RFC 9110 §10.2.3',
-      of: rejected,
-      judge(reply, subject) {
+      async run(subject) {
+        const reply = await rejected(subject)
         const wait = waitOf(reply, subject.now())
         expect.that(reply, wait !== undefined, 'seconds, or an HTTP-date')
         const seconds = Math.ceil(longestWait(reply, subject) / 1000)
@@ -99,7 +102,7 @@ export const limitChecks = checksOf(
       should: 'RFC 9110 §10.2.3',
       async run(subject) {
         const { rejection, until } = await waiting(subject)
-        // Allows half a second for the round trip.
+        // Half a second for the round trip.
         await waitUntil(subject, until - 1_500)
         const early = await ask(subject)
         const expected = `429, as Retry-After of ${retryAfter(rejection)} says`
@@ -143,7 +146,6 @@ async function rejected(subject: Subject): Promise<Reply> {
   throw new CheckSkipped('nothing was rejected')
 }
 
-/** A rejection with a readable wait, and its end. */
 async function waiting(subject: Subject): Promise<{ rejection: Reply; until: number }> {
   const { rejection, at } = await subject.exhausted()
   if (!rejection) throw new CheckSkipped('nothing was rejected')

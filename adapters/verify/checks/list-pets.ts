@@ -35,7 +35,6 @@ export const emptyListChecks = checksOf(
   },
 )
 
-/** Spec §4.1. */
 export const listPetsChecks = checksOf(
   { name: 'list', source: 'spec §4.1', maxRequests: 2 },
   {

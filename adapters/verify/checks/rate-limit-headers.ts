@@ -11,7 +11,6 @@ const CLOCK_ERROR = 600
 /** In seconds: the specification has no longer window than a day. */
 const LONGEST_WINDOW = 86_400
 
-/** Rate limit headers (spec §8); those of every response are judged at the end of a run. */
 export const rateLimitHeaderChecks = checksOf(
   { name: 'ratelimit', source: 'spec §8' },
   {
@@ -49,7 +48,7 @@ export const rateLimitHeaderChecks = checksOf(
   },
 )
 
-/** Returns the seconds until the reset. @throws CheckFailure if it has passed */
+/** @returns the seconds until the reset */
 function expectFuture(reply: Reply, subject: Subject): number {
   const { now, error } = timeOf(reply, subject)
   const { reset } = numbersOf(reply)

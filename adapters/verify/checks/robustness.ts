@@ -90,11 +90,7 @@ const PATHS: Table = {
   ),
 }
 
-/**
- * Sends each of some bodies.
- * @param make derives bodies from a valid one
- * @param headers each is sent with each body
- */
+/** @param headers each is sent with each body */
 function bodies(
   title: string,
   make: (valid: string) => readonly (string | Uint8Array)[],

@@ -15,16 +15,8 @@ import {
 } from '../read-reply.js'
 import { animal, filtered, post, postCategory, postSample, WHOLE_LIST } from './calls.js'
 
-/** An animal of this run, with the reply that created it. */
-export interface Sample {
-  readonly created: Reply
-  readonly id: Int64
-  readonly name: string
-  readonly status: PetStatus
-}
-
-/** @throws CheckSkipped if it was not created */
-export async function sample(subject: Subject, status = subject.status): Promise<Sample> {
+/** An animal of this run, with the reply that created it. @throws CheckSkipped without one */
+export async function sample(subject: Subject, status = subject.status) {
   if (subject.readOnly) throw new CheckSkipped('needs an animal, and the run is read-only')
   const created = await subject.once(postSample(subject, status))
   const pet = jsonIn(created)
@@ -34,7 +26,6 @@ export async function sample(subject: Subject, status = subject.status): Promise
   return { created, id: pet['id'] as Int64, name: subject.name(status), status }
 }
 
-/** @throws CheckSkipped if it is refused */
 export async function create(subject: Subject, label: string): Promise<Reply> {
   const reply = await subject.send(post(animal(subject, label)))
   if (reply.status === 201) return reply
@@ -49,10 +40,7 @@ export async function fill(subject: Subject, count: number): Promise<void> {
   }
 }
 
-export interface Page {
-  readonly reply: Reply
-  readonly animals: readonly Animal[]
-}
+type Page = Awaited<ReturnType<typeof pageOf>>
 
 /**
  * Pages that together show all animals of these statuses: the whole list, or else one per status.
@@ -73,7 +61,6 @@ function isFull({ animals }: Page): boolean {
   return animals.length >= PAGE_SIZE.maximum
 }
 
-/** @throws CheckSkipped if there are more animals than this page shows */
 export async function onlyPage(subject: Subject, call: Call): Promise<Page> {
   const page = await pageOf(subject, call)
   if (!isFull(page)) return page
@@ -85,14 +72,13 @@ export function wholeList(subject: Subject): Promise<Page> {
   return pageOf(subject, WHOLE_LIST)
 }
 
-export async function pageOf({ send }: Subject, call: Call): Promise<Page> {
+export async function pageOf({ send }: Subject, call: Call) {
   const reply = await send(call)
   const animals = listIn(reply)
   if (animals) return { reply, animals }
   throw new CheckSkipped('the list cannot be read, as list.answer or list.limit reports')
 }
 
-/** @throws CheckFailure, or CheckSkipped if no page shows all */
 export async function expectUnstored(
   subject: Subject,
   name: string,
@@ -115,7 +101,6 @@ export async function anyId(subject: Subject): Promise<Int64> {
 const FIELDS = ['name', 'categoryId', 'status'] as const
 export type Fields = Pick<Animal, (typeof FIELDS)[number]>
 
-/** @throws CheckFailure */
 export function expectFields(reply: Reply, pet: Partial<Fields>, sent: Fields): void {
   const wrong = FIELDS.find(field => pet[field] !== sent[field])
   const expected = wrong && `\`${wrong}\` ${sent[wrong]}, as it was created or listed`
