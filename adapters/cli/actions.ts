@@ -26,12 +26,8 @@ export const ACTIONS = {
     if (settings.through === undefined) {
       return (await import('./exec/exec.js')).exec(settings, operands, given)
     }
-    return (await import('./exec/exec-through.js')).execThrough(
-      settings,
-      settings.through,
-      operands,
-      given,
-    )
+    const { execThrough } = await import('./exec/exec-through.js')
+    return execThrough(settings, settings.through, operands, given)
   },
   copy: async (_: unknown, { operands: [from = '', to = ''] }: Call) =>
     (await import('./tools/copy.js')).copy(from, to),

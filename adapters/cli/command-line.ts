@@ -18,7 +18,6 @@ export interface CommandLine {
 /**
  * Reads which options are given, not their values. Missing options come from the environment, such
  * as `ADOPTION_STORE_STAGING_PORT` for `--staging-port`, unless given ones contradict them.
- * @throws UsageError
  */
 export function parseCommandLine(
   words: readonly string[],
@@ -51,7 +50,6 @@ export function parseCommandLine(
   }
 }
 
-/** Parses and checks all options of a command. @throws UsageError */
 export function readSettings(line: CommandLine): Record<string, unknown> {
   const { command, given } = line
   checkOperands(line)
@@ -68,7 +66,6 @@ export function readSettings(line: CommandLine): Record<string, unknown> {
   )
 }
 
-/** @throws UsageError */
 export function readCommand(word: string): CommandName {
   if (word === 'start') return 'serve'
   if (isCommand(word)) return word as CommandName
@@ -139,7 +136,6 @@ function suggestion(meant: string | undefined): string {
   return meant === undefined ? '; see --help' : `; did you mean ${meant}? See --help`
 }
 
-/** @throws UsageError */
 function checkOperands({ command, isNamed, operands, last }: CommandLine): void {
   const { usage, operands: [least, most] = [0, 0] }: Command = COMMANDS[command]
   if (command === 'exec') {

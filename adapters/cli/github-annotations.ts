@@ -13,10 +13,7 @@ export interface Problem {
 /** GitHub shows ten errors of a step. */
 const MOST_ANNOTATIONS = 10
 
-/**
- * Annotates the first problems and adds a table to the summary, but only in a job of GitHub Actions.
- * @param hints next steps, such as the repeat command
- */
+/** @param hints next steps, such as the repeat command */
 export async function tellGitHub(
   headline: string,
   problems: readonly Problem[],

@@ -35,14 +35,9 @@ export interface ReadStorage extends Pick<OpenStorage, 'name' | 'stream' | 'chec
   readonly problems: readonly string[]
 }
 
-/** Receives warnings about a working storage, such as an edit by hand, one line each. */
 type Warn = (message: string) => void
 
-/**
- * Opens a storage named on the command line.
- * @throws UsageError for an unknown kind of storage
- * @throws PostgresError, SqliteError and JsonFileError on opening
- */
+/** @throws UsageError, PostgresError, SqliteError and JsonFileError */
 export async function openStorage(
   flag: string,
   name: string,
@@ -75,7 +70,6 @@ export async function openToRead(flag: string, name: string, stops: Stops): Prom
 
 const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
 
-/** Returns the storage's file; undefined if it has none. */
 export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } | undefined {
   const [, path] = /^sqlite:(.+)$/s.exec(name) ?? []
   if (path !== undefined) return { kind: 'sqlite', path }
@@ -84,11 +78,7 @@ export function fileOf(name: string): { kind: 'json' | 'sqlite'; path: string } 
   return name.endsWith('.json') ? { kind: 'json', path: name } : undefined
 }
 
-/**
- * Undefined for `memory:`, as the store counts by itself.
- * @param required true rejects if the server is down
- * @throws UsageError
- */
+/** Undefined for `memory:`, as the store counts by itself. @throws UsageError */
 export async function openLimits(name: string, required: boolean, stops: Stops) {
   if (name === 'memory:') return undefined
   const file = name.startsWith('sqlite:') ? fileOf(name) : undefined
@@ -213,8 +203,6 @@ function openHere(storage: PetStorage): Omit<OpenStorage, 'name'> {
  * a variable, so that `ps` shows no password; parameters after them override the variable's.
  * @param names of parameters for this program rather than the driver
  * @param addressOf returns a URL without user and password; throws without the URL in the message
- * @returns also the parameters with these names
- * @throws UsageError
  */
 function readServerUrl(
   flag: string,

@@ -59,14 +59,12 @@ function toggle(help: string, more?: More): Option<boolean> {
   return { help, kind: { takes: 'no value', read: () => true }, ...more }
 }
 
-/** @throws UsageError */
 export function readOption(name: string, { kind, ...about }: Option, given?: string): unknown {
   const text = given ?? about.default
   if (text === undefined) return about.value === undefined ? false : undefined
   return readValue(kind, text, flagOf(name))
 }
 
-/** @throws UsageError */
 export function readValue<T>(kind: Kind<T>, text: string, name: string): T {
   const value = kind.read(text)
   if (value !== undefined) return value

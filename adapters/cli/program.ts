@@ -42,7 +42,6 @@ async function runLine(line: CommandLine): Promise<void> {
   process.exitCode = (await ACTIONS[command](settings as never, call)) ?? 0
 }
 
-/** @throws UsageError for an unknown command */
 async function printHelp(word?: string): Promise<void> {
   const command = word === undefined ? undefined : readCommand(word)
   const { helpText } = await import('./help.js')

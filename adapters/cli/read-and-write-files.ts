@@ -13,18 +13,13 @@ export async function readBytes(path: string, ...flag: readonly string[]): Promi
   }
 }
 
-/** A result for the file that a flag names. */
 export interface Output {
   readonly flag: string
   readonly path: string | undefined
   readonly text: () => Awaitable<string | Iterable<string>>
 }
 
-/**
- * Writes the results of a run, each even if another fails, and creates missing folders, because a
- * run cannot be repeated exactly.
- * @throws UsageError naming every flag whose file could not be written
- */
+/** Writes each even if another fails, as a run cannot be repeated exactly. @throws UsageError */
 export async function writeOutputs(outputs: readonly Output[]): Promise<void> {
   const problems: string[] = []
   for (const { flag, path, text } of outputs) {

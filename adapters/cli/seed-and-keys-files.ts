@@ -17,7 +17,6 @@ import { UsageError } from './usage-error.js'
 /**
  * Reads animals: an array of NewPet, a list of the API, a document of the JSON file storage, or
  * `db.json` of json-server. Ids are kept; animals without one get the next.
- * @throws UsageError
  */
 export async function readSeed(path: string, flag = '--seed'): Promise<PetSnapshot> {
   const given = await readJson(flag, path)
@@ -74,7 +73,6 @@ function nameOf(item: unknown): string {
 
 export type KeyFile = ReadonlyMap<string, ApiKey>
 
-/** Reads the keys of `--keys`. @throws UsageError */
 export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   // The value is not shown: it holds the keys.
   if (path.trimStart().startsWith('{')) {
@@ -85,7 +83,7 @@ export async function readKeys(path: string): Promise<Record<string, ApiKey>> {
   return Object.fromEntries(await checkKeys(path, keys))
 }
 
-/** Reads the file and checks only its form. @throws UsageError */
+/** Checks only the form. @throws UsageError */
 export async function readKeyFile(path: string): Promise<KeyFile> {
   const keys = await readJson('--keys', path)
   if (isMembers(keys)) return new Map(Object.entries(keys))
@@ -102,7 +100,6 @@ const SLICE = 1_000
 /**
  * Errors name positions only, as any text of the file may be a key.
  * @param known valid keys, whose records are reused if equal
- * @throws UsageError
  */
 export async function checkKeys(
   path: string,
@@ -122,7 +119,6 @@ export async function checkKeys(
   return keys
 }
 
-/** Gives requests a turn after each slice. */
 export async function inSlices<T>(items: Iterable<T>, task: (item: T, at: number) => void) {
   let at = 0
   for (const item of items) {
@@ -142,7 +138,6 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** @throws UsageError for a syntax error, or a name that occurs twice in an object */
 async function readJson(flag: string, path: string): Promise<unknown> {
   const text = await readText(flag, path)
   const { value, duplicate } = attempt(
@@ -163,7 +158,6 @@ async function readText(flag: string, path: string): Promise<string> {
   )
 }
 
-/** @throws UsageError with the message for the error */
 function attempt<T>(task: () => T, messageFor: (error: OptionError) => string): T {
   try {
     return task()

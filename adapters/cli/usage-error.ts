@@ -6,14 +6,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Converts an option's problem, naming the command line flag. */
 export function usageError(problem: OptionProblem, flag: string): UsageError {
   const { option, expected, got } = problem
   const shown = got === undefined ? undefined : withoutSecrets(got)
   return new UsageError(describeProblem({ option, expected, got: shown }, flag))
 }
 
-/** Runs `read` on the value of an option. @throws UsageError naming the flag */
 export function readAs<T>(flag: string, read: () => T): T {
   try {
     return read()

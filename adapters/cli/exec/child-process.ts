@@ -21,10 +21,7 @@ export interface ChildRun {
   readonly output: string
 }
 
-/**
- * Runs a command, by default on the streams of this process and with its signals.
- * @throws UsageError if it cannot be run, or the reason of the signal
- */
+/** @throws UsageError if it cannot be run, or the reason of the signal */
 export async function runChild(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -97,7 +94,6 @@ function start(): ChildProcess {
   return witness
 }
 
-/** @returns a function that stops listening */
 export function onSignals(
   signals: readonly NodeJS.Signals[],
   listener: (signal: NodeJS.Signals) => void,
@@ -165,7 +161,6 @@ export const ENDING = (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).filt
 const FORWARDED: readonly NodeJS.Signals[] =
   process.platform === 'win32' ? ENDING : [...ENDING, 'SIGUSR1', 'SIGUSR2']
 
-/** Windows has no process groups. */
 const HAS_GROUPS = process.platform !== 'win32'
 
 function kill(child: ChildProcess): void {

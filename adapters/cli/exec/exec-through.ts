@@ -12,13 +12,7 @@ import { checkCommand, conclude, environmentFor, nothingArrived, whileOthersSend
 /** Time limit for silence of the service, in ms. */
 const TIMEOUT_MS = 60_000
 
-/**
- * Runs a command against a server elsewhere, through a proxy on loopback, and prints the verdict on
- * everything the command sent.
- * @returns the command's exit code, or 1 if `--strict` fails or the service's certificate was
- * refused
- * @throws UsageError
- */
+/** @returns as `exec`, and 1 if the certificate of the service was refused */
 export async function execThrough(
   settings: ExecSettings,
   baseUrl: string,

@@ -43,11 +43,7 @@ export interface Result {
   readonly late: number
 }
 
-/**
- * Runs a command next to a private store, and prints the verdict on everything the command sent.
- * @returns the command's exit code, or 1 if `--strict`, `--require-faults` or `--schedule` fails
- * @throws UsageError
- */
+/** @returns the command's exit code, or 1 if `--strict`, `--require-faults` or `--schedule` fails */
 export async function exec(
   settings: ExecSettings,
   words: readonly string[],
@@ -116,7 +112,6 @@ async function untriedText(
 
 export type Setup = Awaited<ReturnType<typeof readSetup>>
 
-/** @throws UsageError */
 export async function readSetup(settings: ExecSettings, words: readonly string[]) {
   checkCommand(settings, words)
   const apiKeys = await readApiKeys(settings)
@@ -137,7 +132,6 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
   return { settings, words, apiKeys, apiKey, initial, skips }
 }
 
-/** Checks the input of every form of `exec`. @throws UsageError */
 export function checkCommand({ allow }: VerdictSettings, words: readonly string[]): void {
   if (!words[0]) throw new UsageError('exec needs a command: exec -- <command>')
   const rules: readonly string[] = RULES.map(({ id }) => id)
@@ -246,7 +240,6 @@ async function hasLeftRunning(baseUrl: string): Promise<boolean> {
   return (await Promise.all(environments)).some(text => text.includes(variable))
 }
 
-/** Shows, on a terminal, the command's environment and, from time to time, its progress. */
 function announce(url: string, calls: () => number): () => void {
   if (!process.stderr.isTTY) return () => {}
   note(`exec sets ADOPTION_STORE_BASE_URL=${url}, ADOPTION_STORE_API_KEY and …_CONTROL_URL`)
@@ -285,7 +278,6 @@ function untestedText({ requests }: JudgedDouble, refused: number, command: stri
   return `Verdict: no request was for an operation of this API, so nothing was checked. The first request was ${first.method} ${first.url}. Append /pets to ADOPTION_STORE_BASE_URL, which ends in ${BASE_PATH}.`
 }
 
-/** Why nothing arrived, by what the command is. */
 export function nothingArrived(command: string): string {
   const [, cause = OTHERWISE] = CAUSES.find(([tool]) => tool.test(command)) ?? []
   return `Verdict: no requests arrived, so nothing was checked. ${cause}`
@@ -317,7 +309,6 @@ export function isProven(
   return untested === undefined && late === 0 && report.ok && isClean
 }
 
-/** The origin of a run, and further remarks about it. */
 interface Circumstances {
   readonly settings: ExecSettings
   readonly words: readonly string[]
@@ -328,11 +319,7 @@ interface Circumstances {
   readonly outputs?: readonly Output[]
 }
 
-/**
- * Annotates the verdict on GitHub, and writes the output files.
- * @returns the command's exit code, or 1
- * @throws UsageError for a file that cannot be written
- */
+/** @returns the command's exit code, or 1 @throws UsageError for a file that cannot be written */
 export async function conclude(
   result: Result & Pick<ChildRun, 'code'>,
   { settings, words, given, isFine = true, journal = [], outputs = [] }: Circumstances,

@@ -9,7 +9,7 @@ import { type Schedule, scheduleText, splitWords } from '../../test-double/explo
 import { type Found, type Outcome, search } from '../../test-double/explore/search.js'
 import type { Fault } from '../../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../../verdict/junit-xml.js'
-import { FAULT_KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
+import { KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
 import { findingText, type Report } from '../../verdict/report.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings } from '../options.js'
@@ -35,12 +35,7 @@ interface Ran extends Outcome<CommandFailure> {
   readonly text: string
 }
 
-/**
- * Runs a command repeatedly, each time next to a private store and with other faults, until every
- * schedule that runs revealed has been tried.
- * @returns the exit code: 1 if a run failed, or if there was nothing to explore
- * @throws UsageError
- */
+/** @returns the exit code: 1 if a run failed, or if there was nothing to explore */
 export async function explore(
   settings: ExecSettings,
   words: readonly string[],
@@ -233,7 +228,7 @@ function openTexts(
   const { problem, unreached } = result
   const lines = [...setUpHint(result, settings, first)]
   const tried = faults.map(({ kind }) => kind)
-  const kinds = (Object.keys(FAULT_KINDS) as Fault['kind'][]).filter(kind => !tried.includes(kind))
+  const kinds = KINDS.filter(kind => !tried.includes(kind))
   if (problem === null && kinds.length > 0) {
     const more = kinds.map(kind => kindOf(kind).text?.examples[0] ?? kind)
     const option = `--faults ${quoted([...settings.faults, ...more].join())}`

@@ -1,9 +1,6 @@
 import { EXPLORE, flagOf } from '../options.js'
 
-/**
- * Writes the command that repeats a run.
- * @param schedule the faults of the run; empty keeps those given
- */
+/** @param schedule the faults of the run; empty keeps those given */
 export function repeatText(
   words: readonly string[],
   given: ReadonlyMap<string, string>,

@@ -33,7 +33,6 @@ const verdictSchema = z.object({
   exitCode: count,
   /** Why nothing was checked. */
   untested: z.nullable(text),
-  /** Command that repeats the run. */
   repeat: text,
 })
 
@@ -43,7 +42,6 @@ const failureSchema = z.object({
   /** Null after the time limit. */
   exitCode: z.nullable(count),
   output: text,
-  /** Command that repeats the run. */
   repeat: text,
   report: z.object(judged),
   requests: z.array(exchangeSchema),

@@ -21,31 +21,28 @@ export interface Ready {
   readonly staging?: { readonly baseUrl: string; readonly origin: string }
 }
 
-type Row = readonly [label: string, value: string]
+type Row = readonly [label: string, value: string | null | undefined]
 
-/**
- * Fits on one screen: the address, working keys, a command to paste, and how to stop.
- * @param source names the origin of the animals
- */
+/** Fits on one screen. @param source names the origin of the animals */
 export function banner(ready: Ready, source: string, settings: ServeSettings): string {
   const { baseUrl, origin, staging, store, rateLimitStore, animals, console, control } = ready
   const [key = '<API_KEY>'] = Object.values(ready.apiKeys)
   const rows: readonly Row[] = [
     ['Base URL', baseUrl],
-    ...rowIf('Staging', staging?.baseUrl),
-    ...rowIf('Console', console),
+    ['Staging', staging?.baseUrl],
+    ['Console', console],
     ['Docs', `${origin}/docs`],
-    ...rowIf('Control', control),
-    ...rowIf('Metrics', ready.metrics),
+    ['Control', control],
+    ['Metrics', ready.metrics],
     ['Animals', `${animals}, ${source}`],
     ['Storage', store === 'memory:' ? 'memory, lost when the server stops' : store],
-    ...rowIf('Limits', rateLimitStore === 'memory:' ? undefined : rateLimitStore),
+    ['Limits', rateLimitStore === 'memory:' ? null : rateLimitStore],
     ...keyRows(ready, settings),
-    ...rowIf('Mode', modesOf(settings)),
+    ['Mode', modesOf(settings)],
     ['Try', `curl -i '${baseUrl}/pets?limit=3' -H 'Authorization: Bearer ${key}'`],
     ['Stop', 'Ctrl+C'],
   ]
-  const lines = rows.map(([label, value]) => `  ${label.padEnd(9)} ${value}`)
+  const lines = rows.flatMap(([label, value]) => (value ? `  ${label.padEnd(9)} ${value}` : []))
   return `animal-adoption-store ${version()}\n\n${lines.join('\n')}\n`
 }
 
@@ -67,7 +64,7 @@ function budgetText({ perMinute, perDay }: Limits): string {
   return `${minute} requests a minute, ${day} a day`
 }
 
-function modesOf(settings: ServeSettings): string | undefined {
+function modesOf(settings: ServeSettings): string {
   const { rateLimiting, noCors, pagination, idempotency, delay, time, watch } = settings
   const modes = [
     rateLimiting === false && 'no rate limits',
@@ -79,9 +76,5 @@ function modesOf(settings: ServeSettings): string | undefined {
     time !== undefined && `clock frozen at ${new Date(time).toISOString()}`,
     watch && 'watching files',
   ]
-  return modes.filter(mode => mode !== false).join(', ') || undefined
-}
-
-function rowIf(label: string, value: string | null | undefined): readonly Row[] {
-  return value === null || value === undefined ? [] : [[label, value]]
+  return modes.filter(mode => mode !== false).join(', ')
 }

@@ -6,24 +6,12 @@ import { withControl } from '../../test-double/create-test-double.js'
 import { createDouble, type JudgedDouble } from '../../test-double/double.js'
 import type { RuleId, TestDoubleOptions } from '../../test-double/index.js'
 import type { StoreSettings, VerdictSettings } from '../options.js'
-import {
-  type Environment,
-  type Initial,
-  type Keys,
-  NO_ANIMALS,
-  storeOptions,
-} from './served-store.js'
+import { type Initial, type Keys, NO_ANIMALS, storeOptions } from './served-store.js'
 
 type ControlledSettings = StoreSettings & Partial<Pick<VerdictSettings, 'allow' | 'clients'>>
 
-interface ControlledEnvironment extends Environment {
-  readonly double: JudgedDouble
-  doubles(): readonly JudgedDouble[]
-}
-
 /**
  * Opens a store in memory with its own clock: frozen by `--time`, otherwise running.
- * @param token opens the control tree
  * @param watch receives every request outside worlds
  * @param realTime what a running clock follows instead of the real time
  */
@@ -34,7 +22,7 @@ export async function openControlled(
   token: string,
   watch?: Watch,
   realTime?: Clock,
-): Promise<ControlledEnvironment> {
+) {
   const { delay, time = 'running', allow = [], clients, rateLimiting, seed } = settings
   const isLimited = rateLimiting !== false
   const options: TestDoubleOptions & { readonly control: string } = {

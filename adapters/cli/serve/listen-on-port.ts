@@ -29,7 +29,6 @@ export async function listenOn(
   })
 }
 
-/** Describes the program that has the port, if it is this store. */
 async function owner(host: string, port: number): Promise<string> {
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}/`
   const init = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(1_000) }

@@ -19,7 +19,6 @@ export interface RequestLogOptions {
   readonly write: (line: string) => void
 }
 
-/** Writes a line per answer: time, request, status, key id, budget and duration. */
 export function withRequestLog(handler: ApiHandler, options: RequestLogOptions): ApiHandler {
   const { format, clock, keys, sha256, colors, write } = options
   if (format === 'silent') return handler

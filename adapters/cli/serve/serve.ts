@@ -20,6 +20,7 @@ import { createNotes, type Notes, withRequestLog } from './request-log.js'
 import {
   controlToken,
   digests,
+  type Environment,
   isControlled,
   LOOPBACK,
   openEnvironment,
@@ -30,11 +31,7 @@ import {
 /** Stops the servers; on SIGTERM, after the time of `--drain`. */
 export type Stop = (signal?: string) => Promise<void>
 
-/**
- * Starts the servers that the settings describe, and announces them on stdout.
- * @param stopOnSignal receives, before the announcement, the function that stops them
- * @throws UsageError, and whatever a socket or a storage throws
- */
+/** @param stopOnSignal receives the function that stops the servers before they are announced */
 export async function serve(
   settings: ServeSettings,
   stopOnSignal: (stop: Stop) => void,
@@ -93,7 +90,6 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** @param stops receives what to stop, the last first */
 async function start(settings: ServeSettings, notes: Notes, stops: Stops, draining: AbortSignal) {
   const { stagingPort, host, proxyHops, keepAlive: keepAliveTimeout, log, quiet } = settings
   notes.record('starting', { version: version(), node: process.version, pid: process.pid })
@@ -132,7 +128,7 @@ async function start(settings: ServeSettings, notes: Notes, stops: Stops, draini
   }
   return { ready, source }
 
-  async function openDouble(settings: ServeSettings) {
+  async function openDouble(settings: ServeSettings): Promise<Environment> {
     const { openControlled } = await import('./controlled-store.js')
     return openControlled(settings, apiKeys, await readInitial(settings), token)
   }
@@ -187,10 +183,7 @@ function hasConsole({ host, proxyHops, keys, console, noConsole }: ServeSettings
   return console || (LOOPBACK.test(host) && proxyHops === 0 && keys === undefined)
 }
 
-/**
- * Refuses combinations that would do nothing, or let others in: demo keys are for loopback only.
- * @throws UsageError
- */
+/** Refuses combinations that would do nothing, or let others in. @throws UsageError */
 function checkServe(settings: ServeSettings): void {
   const { host, proxyHops, store, seed, keys, rateLimitStore, control } = settings
   if (settings.watch && seed === undefined && keys === undefined) {

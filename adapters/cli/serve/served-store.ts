@@ -12,6 +12,7 @@ import { EDGE_ANIMALS } from '../../test-double/edge-animals.js'
 import type { TestDouble } from '../../test-double/index.js'
 import { openLimits, openStorage } from '../open-stores.js'
 import type { ServeSettings, StoreSettings } from '../options.js'
+import type { KeyFile } from '../seed-and-keys-files.js'
 import type { Stops } from '../shutdown.js'
 import { UsageError } from '../usage-error.js'
 import { demoAnimals } from './demo-animals.js'
@@ -24,19 +25,14 @@ export interface Environment {
   readonly clock: Clock
   readonly console: ConsoleOptions & { readonly apiKeys: NonNullable<ConsoleOptions['apiKeys']> }
   /** Stores initial animals if there is none. A durable store keeps them, so it waits for the port. */
-  fill(): Promise<Filled>
+  fill(): Promise<{ readonly animals: number; readonly source: string }>
   /** Names of the backends without user and password. */
   readonly store: string
   readonly rateLimitStore: string
   readonly health?: Health
   /** Applies a changed file of `--keys` or `--seed`; undefined with `--control`. */
-  reload?(changed: { readonly keys?: KeyMap; readonly initial?: Initial }): Promise<void>
+  reload?(changed: { readonly keys?: KeyFile; readonly initial?: Initial }): Promise<void>
   readonly double?: TestDouble
-}
-
-export interface Filled {
-  readonly animals: number
-  readonly source: string
 }
 
 export interface Initial {
@@ -45,9 +41,7 @@ export interface Initial {
 }
 
 export type Keys = Readonly<Record<string, ApiKey>>
-export type KeyMap = ReadonlyMap<string, ApiKey>
 
-/** Opens the store and the limits of the command line. @throws UsageError */
 export async function openEnvironment(
   settings: ServeSettings,
   keys: Keys,
@@ -86,7 +80,7 @@ export async function openEnvironment(
   await health.isDegraded()
   metrics?.watch(store, health, opened.connections)
   let known = keys
-  let valid: KeyMap = new Map(Object.entries(keys))
+  let valid: KeyFile = new Map(Object.entries(keys))
   return {
     handler: waitFor(filling, settings.delay, store),
     clock: Date.now,
@@ -120,7 +114,7 @@ export async function openEnvironment(
       known = next
     },
   }
-  async function fill(): Promise<Filled> {
+  async function fill() {
     const isSeeded = await opened.restoreIfNew(initial.snapshot)
     const animals = await opened.count()
     if (isSeeded) return { animals, source: initial.source }

@@ -2,22 +2,21 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { isatty } from 'node:tty'
 import { printable } from '../../../src/lib/printable.js'
 import type { ServeSettings } from '../options.js'
-import { checkKeys, readKeyFile } from '../seed-and-keys-files.js'
+import { checkKeys, type KeyFile, readKeyFile } from '../seed-and-keys-files.js'
 import type { Notes } from './request-log.js'
-import { type Environment, type KeyMap, readInitial } from './served-store.js'
+import { type Environment, readInitial } from './served-store.js'
 
 /** Polling interval, in ms. */
 const INTERVAL = 200
 
 /**
- * Reloads `--seed` and `--keys` on changes, with `--watch`, and `--keys` on SIGHUP, which ends a
- * server in a terminal. An invalid file changes nothing. Polls, because the system's watchers miss a replaced folder, and a symbolic link
- * with another target, as in ConfigMaps and Secrets of Kubernetes.
- * @param notes receive the changes, or the error in the file
+ * Polls, because the system's watchers miss a replaced folder, and a symbolic link with another
+ * target, as in ConfigMaps and Secrets of Kubernetes. On SIGHUP, a server in a terminal ends.
+ * @param notes receive the changes, or the error in a file, which then changes nothing
  */
 export function watchFiles(settings: ServeSettings, notes: Notes) {
   const { keys, seed, watch } = settings
-  let known: KeyMap | undefined
+  let known: KeyFile | undefined
   let environments: readonly Environment[] = []
   let begin = () => {}
   let latest = new Promise<void>(resolve => {
@@ -71,7 +70,7 @@ export function watchFiles(settings: ServeSettings, notes: Notes) {
 }
 
 /** Names ids, as keys are never shown: `added web, removed ci`. Empty if nothing changed. */
-function differenceOf(before: KeyMap, after: KeyMap): string {
+function differenceOf(before: KeyFile, after: KeyFile): string {
   const difference = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   for (const [key, record] of after) {
     if (before.get(key) === record) continue

@@ -90,7 +90,6 @@ async function revoke(path: string, name: string): Promise<void> {
   note(`revoked the key of '${revoked}' in ${path}`)
 }
 
-/** @throws UsageError */
 async function readChecked(path: string): Promise<KeyFile> {
   const keys = await readKeyFile(path)
   await checkKeys(path, keys)
@@ -104,7 +103,6 @@ function digestOf(key: string): string {
 /**
  * Replaces the file atomically: a server reads either the old keys or the new ones. The new file
  * beside it is also the lock, so that concurrent changes cannot lose one.
- * @throws UsageError
  */
 async function changeFile(path: string, change: (keys: KeyFile) => KeyFile): Promise<void> {
   const target = await realPathOf(

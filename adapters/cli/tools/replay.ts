@@ -83,7 +83,6 @@ export function fail(line: string): number {
   return 1
 }
 
-/** @throws UsageError for a file that cannot be read, or is not a recording */
 export async function readRecordingFile(path: string): Promise<RecordingFile> {
   const bytes = await readBytes(path)
   try {

@@ -10,11 +10,7 @@ import { createProgress, print, printError } from '../print.js'
 import { writeOutputs } from '../read-and-write-files.js'
 import { UsageError, usageError } from '../usage-error.js'
 
-/**
- * Checks a server from outside.
- * @returns the exit code: 1 if a MUST is broken
- * @throws UsageError, also for a server that cannot be verified
- */
+/** @returns the exit code: 1 if a MUST is broken */
 export async function verifyCommand(
   settings: VerifySettings,
   baseUrl: string | undefined,
