@@ -13,8 +13,6 @@ export interface Place {
   readonly where: string | null
 }
 
-export type Findings = ReturnType<typeof createFindings>
-
 interface Entry {
   readonly rule: string
   readonly keyId: string | null

@@ -14,10 +14,7 @@ export interface Report extends Plain<Omit<z.infer<typeof reportSchema>, 'findin
 
 /** One rule violated with one key. */
 export interface Finding extends Plain<z.infer<typeof findingSchema>> {
-  /**
-   * The line that sent the first of its requests, where stacks are captured. Not enumerable: reports are
-   * the same with and without it.
-   */
+  /** The line that sent its first request, on GitHub. Not enumerable, so that reports stay equal. */
   readonly sentFrom?: CallSite | undefined
 }
 
@@ -60,9 +57,7 @@ export function reportText(report: Report, { withRequests = false } = {}): strin
   return `Verdict: ${verdict}\n${rows.join('')}`
 }
 
-/**
- * The report with its requests. Where nothing was checked, the reason takes the place of an empty one.
- */
+/** Where nothing was checked, the reason takes the place of an empty report. */
 export function resultText(report: Report, untested: string | undefined, aside = ''): string {
   const text = reportText(report, { withRequests: true })
   if (untested === undefined) return text + aside

@@ -24,10 +24,7 @@ export function createScope(since: 'reset' | 'start', allow: readonly RuleId[]) 
   let requestCount = 0
 
   return {
-    /**
-     * @param where the name of the run in the report
-     * @param after leaves out everything up to this exchange
-     */
+    /** @param after leaves out everything up to this exchange */
     open(where: string | null, run: Run, after: number) {
       const place = { number: ++opened, where }
       const part = { run, place, after }

@@ -36,10 +36,7 @@ export function createVerdict(allow: readonly RuleId[] = [], above?: Above, clie
   return {
     sinceStart,
     report: sinceStart.report,
-    /**
-     * Starts a run that a reset ends.
-     * @param where its name in reports since the start; null for the first
-     */
+    /** A reset ends the run. @param where its name in reports since the start; null for the first */
     record(where: string | null, { restored, take, faults, ...options }: Source) {
       const { exchanges = [], received = 0 } = restored ?? {}
       let waiting = exchanges

@@ -36,7 +36,6 @@ const LIMITS = { capacity: 500, characters: 8 * 1_048_576, least: 1 }
  */
 const BURST = { requestsPerSecond: 1_000, kept: 20 }
 
-/** A world with the secrets that no page may show. */
 export type WatchedWorld = ConsoleWorld & { readonly secrets: () => Keys }
 
 /** Keeps the latest exchanges of an API, and their number in each of the last seconds. */
@@ -68,7 +67,6 @@ export function createActivity(world: WatchedWorld) {
       seconds.filter(({ at }) => at >= from).map(({ at, counts }) => ({ at, counts: [...counts] })),
   }
 
-  /** @returns the current second of real time, with its requests so far */
   function count(response: ApiResponse, now: number) {
     const at = Math.floor(now / 1000)
     let second = seconds.at(-1)

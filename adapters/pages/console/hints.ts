@@ -1,6 +1,6 @@
 import { nearest } from '../../../src/lib/did-you-mean.js'
 import { BASE_PATH } from '../../../src/pets/specification.js'
-import { unknownNames } from '../../verdict/log/exchange.js'
+import { FIELDS, unknownNames } from '../../verdict/log/exchange.js'
 import type { Redact } from '../../verdict/log/redact.js'
 import type { Kept } from './activity.js'
 
@@ -39,7 +39,6 @@ const MOST_NAMES = 5
 /** Longer bodies take time to read. */
 const LONGEST_BODY = 65_536
 const LONGEST_NAME = 40
-const FIELDS = ['name', 'categoryId', 'status']
 /** `after` exists with pagination only, which a console cannot see. */
 const PARAMETERS = ['limit', 'status', 'after']
 

@@ -67,7 +67,6 @@ function showExchange(call: Call, id: string): ApiResponse {
   return json(call.request, detailOf(findExchange(call, id), call.api.world, originOf(call)))
 }
 
-/** Exports the exchanges with these numbers as HAR, as far as they are kept. */
 async function archive(call: Call): Promise<ApiResponse> {
   const { request, handler, api } = call
   const numbers = await readBody(request, handler.maxBodyBytes)
@@ -99,7 +98,6 @@ const MAX_NAME = 200
 export type Animals = Awaited<ReturnType<typeof animalsFrom>>
 export type Animal = Animals['animals'][number]
 
-/** A page of animals with ids from `from` on, and whether more follow. */
 async function animalsFrom({ request, api }: Call) {
   const from = Number(new URLSearchParams(request.query).get('from')) || 1
   const pets = await animalsOf(api).list({ limit: MAX_ANIMALS + 1, after: from - 1 || undefined })

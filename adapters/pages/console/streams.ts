@@ -38,7 +38,6 @@ const STATE_INTERVALS = 5
 /** Interval of messages without news, in ms. */
 const HEARTBEAT = 10_000
 
-/** Sends the exchanges of an API to watchers, as server-sent events. */
 export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: () => void) {
   // Distinguishes event ids of other processes.
   const epoch = String(Date.now())

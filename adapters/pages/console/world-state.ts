@@ -7,7 +7,6 @@ import type { ConsoleWorld } from './console-options.js'
 export type WorldState = Awaited<ReturnType<typeof stateOf>>
 export type KeyState = WorldState['keys'][number]
 
-/** Enough keys for anyone to look at. */
 const MAX_KEYS = 50
 
 export async function stateOf(world: ConsoleWorld) {
@@ -17,7 +16,6 @@ export async function stateOf(world: ConsoleWorld) {
     id,
     plan,
     limits: world.limitsOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
-    /** The key itself, if public. */
     apiKey: world.isPublicKey(key) ? key : null,
     /** Null also while the rate limit store is unavailable. */
     usage: await usageOf(world, id),

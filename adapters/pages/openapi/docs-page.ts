@@ -1,5 +1,3 @@
-/** Texts of the page around Swagger UI, which loads nothing from other hosts. */
-
 const HEAD = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -62,7 +62,6 @@ export function withDocs(handler: ApiHandler, options: DocsOptions = {}): ApiHan
   }
 }
 
-/** Folder of the package; undefined if not installed. */
 function swaggerUi(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

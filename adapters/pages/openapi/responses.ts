@@ -89,7 +89,6 @@ const BANNED = {
   retryAfter: 300,
 } as const
 
-/** Descriptions of every failure status, with an example per code. */
 const FAILURES: readonly (readonly [description: string, ApiError, ...ApiError[]])[] = [
   [
     'The query or the body is invalid. The message names the field and the rule.',

@@ -17,10 +17,7 @@ export function readOutgoing(...given: FetchArguments) {
       method: NORMALIZED.test(method) ? method.toUpperCase() : method,
       headers: fieldsOf(new Headers(init?.headers ?? request?.headers)),
       signal: signal ?? undefined,
-      /**
-       * Passes on the body, or its first MiB.
-       * @returns the arguments for `fetch`
-       */
+      /** Passes on the body, or its first MiB. @returns the arguments for `fetch` */
       observe: (sent: (body: Uint8Array) => void) => observeRequest(given, request, sent),
     }
   } catch {

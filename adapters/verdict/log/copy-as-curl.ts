@@ -109,7 +109,6 @@ export function utf8Text(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Escapes for `$'…'` of bash. */
 function inAnsiC(byte: number): string {
   if (byte === 0x0a) return '\\n'
   const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x27 && byte !== 0x5c

@@ -83,8 +83,7 @@ export function outlineOf(recorded: Recorded, given?: (text: string) => string):
   // A refusal gives its reason.
   const refusal = status !== null && status >= 400 && status !== 429 ? body : null
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
-  const redact = given ?? (isInnocent ? asItIs : redactorOf(recorded, 'shown'))
-  // In the order of the snapshot schema.
+  const redact = given ?? (isInnocent ? (text: string) => text : redactorOf(recorded, 'shown'))
   const outline: Exchange = {
     n: recorded.n,
     at: recorded.at,
@@ -128,10 +127,6 @@ function mayBeOdd(body: string): boolean {
   return mayRound(body) || /\\ud[89a-f]/i.test(body)
 }
 
-function asItIs(text: string): string {
-  return text
-}
-
 export function exchangeOf(recorded: Recorded, redact = redactorOf(recorded, 'shown')): Exchange {
   const { request, parameters, answer } = recorded
   const outline = outlineOf(recorded, redact)
@@ -171,12 +166,9 @@ export function textOf(body: ReadRequest['body']): string {
   return body.length === 0 ? '' : new TextDecoder().decode(body)
 }
 
-const FIELDS = ['name', 'categoryId', 'status']
+export const FIELDS = ['name', 'categoryId', 'status']
 
-/**
- * Lists the query parameters and body fields that the store ignores.
- * @param known parameters of the operation
- */
+/** Query parameters and body fields that the store ignores. @param known those of the operation */
 export function unknownNames(operation: Operation, request: ReadRequest, known: readonly string[]) {
   const { query, body } = request
   const names = query === '' ? [] : query.split('&').map(nameOf)

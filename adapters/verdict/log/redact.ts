@@ -132,7 +132,6 @@ function readingsOf(word: string): readonly string[] {
   return [...new Set([word, plain, ...plain.split('+').flatMap(part => part.match(WORD) ?? [])])]
 }
 
-/** Returns a word with an invalid escape unchanged. */
 export function decoded(word: string): string {
   try {
     return decodeURIComponent(word)

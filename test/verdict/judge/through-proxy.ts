@@ -5,8 +5,8 @@ import {
   type JudgeOptions,
   readJudgeOptions,
 } from '../../../adapters/verdict/judge/judge-options.js'
-import { createObserver, type JudgeReport } from '../../../adapters/verdict/judge/observer.js'
-import { openProxy, type ServiceProxy } from '../../../adapters/verdict/judge/proxy/proxy.js'
+import { createObserver } from '../../../adapters/verdict/judge/observer.js'
+import { openProxy } from '../../../adapters/verdict/judge/proxy/proxy.js'
 import {
   type Api,
   answerOf,
@@ -16,15 +16,10 @@ import {
   type Send,
 } from '../../test-double/clients/api.js'
 
-export interface OpenProxy extends ServiceProxy, AsyncDisposable {
-  report(): JudgeReport
-}
+export type OpenProxy = Awaited<ReturnType<typeof proxyTo>>
 
 /** A proxy in front of a server. */
-export async function proxyTo(
-  options: JudgeOptions,
-  { timeoutMs = 60_000 } = {},
-): Promise<OpenProxy> {
+export async function proxyTo(options: JudgeOptions, { timeoutMs = 60_000 } = {}) {
   const observer = createObserver(readJudgeOptions(options))
   const proxy = await openProxy({ baseUrl: options.baseUrl, observer, timeoutMs })
   return { ...proxy, report: observer.report, [Symbol.asyncDispose]: proxy.close }

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { authorization } from './token.js'
 
-/** The Error body of the API, with its status. */
 export interface Failure {
   readonly status: number
   readonly code: string
@@ -14,7 +13,7 @@ export interface Answer {
   readonly failure?: Failure
 }
 
-/** Sends a request to this server. Never rejects. */
+/** Never rejects. */
 export async function send(method: string, path: string, body?: string): Promise<Answer> {
   try {
     const response = await fetch(path, {

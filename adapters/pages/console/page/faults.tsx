@@ -1,20 +1,11 @@
 import type { ComponentProps } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ArmedFault } from '../../../test-double/faults/fault.js'
-import {
-  FAULT_KINDS,
-  type FaultKind,
-  type FormField,
-  kindOf,
-} from '../../../verdict/log/fault-kinds.js'
+import { type FaultKind, type FormField, KINDS, kindOf } from '../../../verdict/log/fault-kinds.js'
 import { pathsOf, useJson } from './call-server.js'
 import { Button, Choice, Field, fieldsOf, Panel, type PanelProps, useSend } from './components.js'
 import { EVERY_OPERATION } from './filter.js'
 import { dateOf, timeOf } from './time.js'
-
-const KINDS = (Object.keys(FAULT_KINDS) as FaultKind[]).map(
-  kind => [kind, kindOf(kind).label] as const,
-)
 
 const DURATION = 'a duration such as 30s after arming, or an ISO instant'
 const CONDITIONS: readonly ComponentProps<typeof Field>[] = [
@@ -50,7 +41,12 @@ export function Faults({ live, world }: PanelProps) {
         noValidate
         onSubmit={event => run('POST', faultOf(kind, fieldsOf(event)))}
       >
-        <Choice label="Fault" value={kind} options={KINDS} onChange={setKind} />
+        <Choice
+          label="Fault"
+          value={kind}
+          options={KINDS.map(kind => [kind, kindOf(kind).label])}
+          onChange={setKind}
+        />
         {kindOf(kind).form?.map(inputOf)}
         <Field
           label="Times"
@@ -87,7 +83,7 @@ export function Faults({ live, world }: PanelProps) {
       <ul class="stack">
         {value?.faults.map((fault, at) => (
           <li key={at} class="line">
-            <b>{KINDS.find(([kind]) => kind === fault.kind)?.[1] ?? fault.kind}</b>
+            <b>{kindOf(fault.kind).label}</b>
             <span class="muted fill">{detailsOf(fault)}</span>
             <span>{countOf(fault)}</span>
             <Button onClick={() => run('DELETE', fault)}>Remove</Button>

@@ -6,7 +6,7 @@ export type View = keyof typeof VIEWS
 /** The state of the page in its address: `#activity/w1?status=4&request=17`. */
 export interface Place {
   readonly view: View
-  /** Empty for the store itself, outside worlds. */
+  /** Empty outside worlds. */
   readonly world: string
   /** Filters and the open request; never empty. */
   readonly parameters: Readonly<Partial<Record<string, string>>>

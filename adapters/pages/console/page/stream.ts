@@ -12,11 +12,9 @@ export type Row = Listed & { readonly epoch: number }
 export interface Live {
   /** 'refused': the server has another token now. */
   readonly connection: 'open' | 'lost' | 'refused'
-  /** Epoch of the current process. */
   readonly epoch: number
   /** Newest first. */
   readonly rows: readonly Row[]
-  /** Number of requests that are not among the rows. */
   readonly omitted: number
   /** Requests per second, oldest first. */
   readonly traffic: readonly Second[]

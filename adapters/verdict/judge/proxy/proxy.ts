@@ -18,8 +18,6 @@ export interface ProxyOptions {
 }
 
 /** A server on loopback that passes everything on to one service, and lets the verdict see it. */
-export type ServiceProxy = Awaited<ReturnType<typeof openProxy>>
-
 export async function openProxy({ baseUrl, observer, timeoutMs }: ProxyOptions) {
   const service = new URL(baseUrl)
   const Agent = service.protocol === 'https:' ? HttpsAgent : HttpAgent
