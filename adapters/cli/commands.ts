@@ -25,6 +25,15 @@ export interface Command {
   readonly operands?: readonly [least: number, most: number]
 }
 
+/** Stops the servers; on SIGTERM, after the time of `--drain`. */
+export type Stop = (signal?: string) => Promise<void>
+
+export interface Call {
+  readonly operands: readonly string[]
+  readonly given: ReadonlyMap<string, string>
+  stopOnSignal(stop: Stop): void
+}
+
 const RECORDING = 'a recording of exec --record'
 const ANY_STORE = 'A store is x.json, x.sqlite, postgres://… or postgres:, as for --store.'
 

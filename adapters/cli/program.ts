@@ -1,7 +1,7 @@
 import { printable } from '../../src/lib/printable.js'
 import { type CommandLine, parseCommandLine, readCommand, readSettings } from './command-line.js'
+import type { Call, Stop } from './commands.js'
 import { jsonRecord, print, printError } from './print.js'
-import type { Stop } from './serve/serve.js'
 
 /** Exit codes: 0 ok, 1 runtime failure, 2 invalid usage or input file. A failure is one line. */
 export async function run(words: readonly string[]): Promise<void> {
@@ -38,8 +38,9 @@ async function runLine(line: CommandLine): Promise<void> {
   if (command === 'version') return printVersion()
   if (command === 'help') return printHelp(operands[0])
   const { ACTIONS } = await import('./actions.js')
-  const call = { operands, given, stopOnSignal: (stop: Stop) => stopOnSignal(stop, line) }
-  process.exitCode = (await ACTIONS[command](settings as never, call)) ?? 0
+  const call: Call = { operands, given, stopOnSignal: stop => stopOnSignal(stop, line) }
+  const { main } = await ACTIONS[command](settings as never)
+  process.exitCode = (await main(settings as never, call)) ?? 0
 }
 
 async function printHelp(word?: string): Promise<void> {

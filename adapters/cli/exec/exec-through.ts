@@ -3,6 +3,7 @@ import { createObserver } from '../../verdict/judge/observer.js'
 import { openProxy } from '../../verdict/judge/proxy/proxy.js'
 import { failureLine, judgeText, undecidedText } from '../../verdict/judge/report.js'
 import type { RuleId } from '../../verdict/rules/index.js'
+import type { Call } from '../commands.js'
 import type { ExecSettings } from '../options.js'
 import { printError } from '../print.js'
 import { readAs } from '../usage-error.js'
@@ -13,14 +14,12 @@ import { checkCommand, conclude, environmentFor, nothingArrived, whileOthersSend
 const TIMEOUT_MS = 60_000
 
 /** @returns as `exec`, and 1 if the certificate of the service was refused */
-export async function execThrough(
+export async function main(
   settings: ExecSettings,
-  baseUrl: string,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
+  { operands: words, given }: Call,
 ): Promise<number> {
   checkCommand(settings, words)
-  const { clients, pagination, apiKey } = settings
+  const { through: baseUrl = '', clients, pagination, apiKey } = settings
   const allow = settings.allow as readonly RuleId[]
   const judged = readAs('--through', () =>
     readJudgeOptions({ baseUrl, clients, allow, pagination }),

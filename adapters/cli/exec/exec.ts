@@ -20,6 +20,7 @@ import {
   resultText,
 } from '../../verdict/report.js'
 import { RULES } from '../../verdict/rules/index.js'
+import type { Call } from '../commands.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings, VerdictSettings } from '../options.js'
 import { note, printError } from '../print.js'
@@ -44,10 +45,9 @@ export interface Result {
 }
 
 /** @returns the command's exit code, or 1 if `--strict`, `--require-faults` or `--schedule` fails */
-export async function exec(
+export async function main(
   settings: ExecSettings,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
+  { operands: words, given }: Pick<Call, 'operands' | 'given'>,
 ): Promise<number> {
   const setup = await readSetup(settings, words)
   const schedule = readAs('--schedule', () => parseSchedule(settings.schedule ?? ''))

@@ -11,6 +11,7 @@ import type { Fault } from '../../test-double/faults/fault.js'
 import { type JUnitCase, toJUnit } from '../../verdict/junit-xml.js'
 import { KINDS, kindOf } from '../../verdict/log/fault-kinds.js'
 import { findingText, type Report } from '../../verdict/report.js'
+import type { Call } from '../commands.js'
 import { type Problem, tellGitHub } from '../github-annotations.js'
 import type { ExecSettings } from '../options.js'
 import { createProgress, printError } from '../print.js'
@@ -36,10 +37,9 @@ interface Ran extends Outcome<CommandFailure> {
 }
 
 /** @returns the exit code: 1 if a run failed, or if there was nothing to explore */
-export async function explore(
+export async function main(
   settings: ExecSettings,
-  words: readonly string[],
-  given: ReadonlyMap<string, string>,
+  { operands: words, given }: Call,
 ): Promise<number> {
   const read = (texts: readonly string[]) =>
     readAs('--faults', () => readFaults(texts)).flatMap(fault => restrict(fault, settings.only))

@@ -7,6 +7,7 @@ import { overLoopback } from '../../http/loopback.js'
 import { withConsole } from '../../pages/console/index.js'
 import { DEMO_KEYS } from '../../test-double/demo-keys.js'
 import { secretsOf } from '../../verdict/log/redact.js'
+import type { Call, Stop } from '../commands.js'
 import type { ServeSettings } from '../options.js'
 import { print, printError } from '../print.js'
 import { type Stops, stopAll, stopOnFailure } from '../shutdown.js'
@@ -28,14 +29,7 @@ import {
   readInitial,
 } from './served-store.js'
 
-/** Stops the servers; on SIGTERM, after the time of `--drain`. */
-export type Stop = (signal?: string) => Promise<void>
-
-/** @param stopOnSignal receives the function that stops the servers before they are announced */
-export async function serve(
-  settings: ServeSettings,
-  stopOnSignal: (stop: Stop) => void,
-): Promise<void> {
+export async function main(settings: ServeSettings, { stopOnSignal }: Call): Promise<void> {
   checkServe(settings)
   const { log, drain } = settings
   const notes = createNotes({ asJson: log === 'json', clock: Date.now, write: writeLine })
@@ -60,6 +54,7 @@ export async function serve(
   const { ready, source } = await stopOnFailure(stops, () =>
     start(settings, notes, stops, draining.signal),
   )
+  // Before the announcement, which a script may answer with a signal.
   stopOnSignal(stop)
   const { apiKeys: _keys, console: _, control: __, ...shown } = ready
   notes.record('ready', shown)

@@ -1,10 +1,11 @@
 import { snapshotOf } from '../../stores/kit/pet-stream.js'
+import type { Call } from '../commands.js'
 import { openToRead } from '../open-stores.js'
 import { print, printError } from '../print.js'
 import { withStops } from '../shutdown.js'
 
 /** Reads a whole storage; resolves with the exit code: 1 for damage. @throws UsageError */
-export async function check(name: string): Promise<number> {
+export async function main(_: unknown, { operands: [name = ''] }: Call): Promise<number> {
   return withStops(async stops => {
     const { problems, ...opened } = await openToRead('check <store>', name, stops)
     const found = (await opened.check?.()) ?? []

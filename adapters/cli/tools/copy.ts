@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isForeign } from '../../stores/json-file/parse-document.js'
 import { streamOf } from '../../stores/kit/pet-stream.js'
+import type { Call } from '../commands.js'
 import { openStorage, openToRead, type ReadStorage } from '../open-stores.js'
 import { createProgress, print } from '../print.js'
 import { readSeed } from '../seed-and-keys-files.js'
@@ -8,7 +9,7 @@ import { withStops } from '../shutdown.js'
 import { UsageError } from '../usage-error.js'
 
 /** Copies all animals and the next id into a storage that was never used, all or nothing. */
-export async function copy(from: string, to: string): Promise<void> {
+export async function main(_: unknown, { operands: [from = '', to = ''] }: Call): Promise<void> {
   if (from === to) throw new UsageError('copy takes two storages, got the same one twice')
   await withStops(async stops => {
     const source = await openToRead('copy <from>', from, stops).catch(error =>

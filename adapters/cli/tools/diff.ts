@@ -2,11 +2,12 @@ import { printable } from '../../../src/lib/printable.js'
 import { describe, differencesOf } from '../../test-double/recording/diff.js'
 import type { RecordingFile } from '../../test-double/recording/file.js'
 import { createDoubleFor, takeSteps } from '../../test-double/recording/replay-steps.js'
+import type { Call } from '../commands.js'
 import { print } from '../print.js'
 import { fail, readRecordingFile } from './replay.js'
 
 /** @returns the exit code: 0 if there are steps and none differs, otherwise 1 */
-export async function diffCommand(good: string, bad: string): Promise<number> {
+export async function main(_: unknown, { operands: [good = '', bad = ''] }: Call): Promise<number> {
   const files = [await readRecordingFile(good), await readRecordingFile(bad)] as const
   const [first, next] = differencesOf(...files)
   if (!first) return equal(files[0].steps.length)

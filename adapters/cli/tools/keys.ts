@@ -5,16 +5,15 @@ import { printable } from '../../../src/lib/printable.js'
 import { type ApiKey, DIGEST } from '../../../src/protocol/api-keys.js'
 import { NODE_DISK } from '../../stores/kit/disk.js'
 import { ifPresent, realPathOf, replaceFile, syncFolder } from '../../stores/kit/durable-files.js'
+import type { Call } from '../commands.js'
 import { flagOf, KEYS, type KeysSettings } from '../options.js'
 import { note, print } from '../print.js'
 import { readBytes } from '../read-and-write-files.js'
 import { checkKeys, type KeyFile, readKeyFile, sha256 } from '../seed-and-keys-files.js'
 import { UsageError, withoutSecrets } from '../usage-error.js'
 
-export async function keysCommand(
-  settings: KeysSettings,
-  [action, path = '', name]: readonly string[],
-): Promise<void> {
+export async function main(settings: KeysSettings, { operands }: Call): Promise<void> {
+  const [action, path = '', name] = operands
   const unfit = (Object.keys(KEYS) as (keyof KeysSettings)[]).find(option => settings[option])
   if (unfit !== undefined && (action === 'list' || action === 'revoke')) {
     throw new UsageError(`${flagOf(unfit)} works with keys new only`)

@@ -7,20 +7,19 @@ import {
   readRecording,
 } from '../../test-double/recording/file.js'
 import { createDoubleFor, keysOf, takeSteps } from '../../test-double/recording/replay-steps.js'
+import type { Call } from '../commands.js'
 import type { ReplaySettings } from '../options.js'
 import { note, print } from '../print.js'
 import { readBytes } from '../read-and-write-files.js'
 import { viewOf, viewsOf } from '../serve/controlled-store.js'
 import { listenOn } from '../serve/listen-on-port.js'
-import type { Stop } from '../serve/serve.js'
 import { controlToken } from '../serve/served-store.js'
 import { UsageError } from '../usage-error.js'
 
 /** @returns the exit code: 0 if every step came out as recorded, otherwise 1 */
-export async function replayCommand(
+export async function main(
   { until: given, check, port }: ReplaySettings,
-  path: string,
-  stopOnSignal: (stop: Stop) => void,
+  { operands: [path = ''], stopOnSignal }: Call,
 ): Promise<number> {
   const file = await readRecordingFile(path)
   const { length } = file.steps

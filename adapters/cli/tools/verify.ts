@@ -5,22 +5,20 @@ import { reportJUnit } from '../../verify/junit.js'
 import { resultText, summaryText } from '../../verify/report-text.js'
 import { prepare, selectChecks, sumOfRequests, verify } from '../../verify/verify.js'
 import { VerifyError } from '../../verify/verify-error.js'
+import type { Call } from '../commands.js'
 import { flagOf, type VerifySettings } from '../options.js'
 import { createProgress, print, printError } from '../print.js'
 import { writeOutputs } from '../read-and-write-files.js'
 import { UsageError, usageError } from '../usage-error.js'
 
 /** @returns the exit code: 1 if a MUST is broken */
-export async function verifyCommand(
-  settings: VerifySettings,
-  baseUrl: string | undefined,
-): Promise<number> {
+export async function main(settings: VerifySettings, { operands }: Call): Promise<number> {
   try {
     if (settings.list) {
       print(listText(settings))
       return 0
     }
-    return await verifyServer(settings, baseUrl)
+    return await verifyServer(settings, operands[0])
   } catch (error) {
     if (error instanceof VerifyError) throw new UsageError(error.message)
     if (error instanceof OptionError)

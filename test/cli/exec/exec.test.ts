@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { parseCommandLine, readSettings } from '../../../adapters/cli/command-line.js'
-import { exec as execHere } from '../../../adapters/cli/exec/exec.js'
+import { main as execHere } from '../../../adapters/cli/exec/exec.js'
 import type { ExecSettings } from '../../../adapters/cli/options.js'
 import type { Har, Report } from '../../../adapters/test-double/index.js'
 import { borrowedCommand } from '../../support/borrowed-command.js'
@@ -525,7 +525,8 @@ test('exec - --har writes every exchange of the run: before resets, and of world
 /** In this process. */
 function runExec(flags: readonly string[], command: readonly string[]) {
   const line = parseCommandLine(['exec', ...flags], {})
-  return execHere(readSettings(line) as unknown as ExecSettings, command, line.given)
+  const { given } = line
+  return execHere(readSettings(line) as unknown as ExecSettings, { operands: command, given })
 }
 
 /** Without what the command prints. */
