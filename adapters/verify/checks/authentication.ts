@@ -3,7 +3,7 @@ import type { Call, Reply, Subject } from '../check-types.js'
 import { altered, type Credential, foreign, NO_KEY, UNKNOWN_KEY } from '../credentials.js'
 import * as expect from '../expect.js'
 import { ABSENT, ANONYMOUS, INVALID, LIST, post } from './calls.js'
-import { checksOf, type Table } from './define-checks.js'
+import { checksOf, type Group, type Table } from './define-checks.js'
 import { anyId } from './samples.js'
 
 const PARAMETERS = 'access_token api_key apikey apiKey api-key key token auth'.split(' ')
@@ -31,7 +31,40 @@ const INSIDE = {
   forwarded: 'for=127.0.0.1',
 }
 
-const WRONG: Table = {
+const GROUP: Group = { name: 'auth', source: 'spec §5' }
+
+export const authenticationChecks = checksOf(GROUP, {
+  list: strange('listPets, whatever its query,', LIST, { path: '/pets?limit=0' }),
+  create: strange(
+    'createPet, whatever its body and its type,',
+    ...[INVALID, post('{'), post('{', { 'content-type': 'text/plain' })],
+  ),
+  get: strange('getPet', ABSENT),
+  'before-id': {
+    title: 'the key is checked before the id: an invalid one without a key is 401',
+    calls: [without('/pets/verify')],
+    // A framework may know no such path.
+    judge: reply => expect.status(reply, 401, 404),
+  },
+  'again.list': {
+    title: 'a list that was just sent to the key still needs the key',
+    maxRequests: 10,
+    run: subject =>
+      expectClosed(subject, [
+        ...['/pets?status=sold', '/pets?limit=10', '/pets?', '/pets?limit=%31'].map(without),
+        { path: '/pets?status=sold', as: UNKNOWN_KEY },
+      ]),
+  },
+  'again.get': {
+    title: 'an animal that was just sent to the key still needs the key',
+    needs: ['getPet'],
+    maxRequests: 7,
+    async run(subject) {
+      const path = `/pets/${await anyId(subject)}`
+      const strangers = [without(path), { path, as: UNKNOWN_KEY }]
+      await expectClosed(subject, [...strangers, { ...without(path), method: 'HEAD' }])
+    },
+  },
   exact: wrong('a key with one more character, one less, or another one is invalid', [
     altered('with the key and one more character', key => `Bearer ${key}x`),
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
@@ -66,90 +99,52 @@ const WRONG: Table = {
     ],
     [400, 401],
   ),
-}
-
-export const authenticationChecks = checksOf(
-  { name: 'auth', source: 'spec §5' },
-  {
-    list: strange('listPets, whatever its query,', LIST, { path: '/pets?limit=0' }),
-    create: strange(
-      'createPet, whatever its body and its type,',
-      ...[INVALID, post('{'), post('{', { 'content-type': 'text/plain' })],
-    ),
-    get: strange('getPet', ABSENT),
-    'before-id': {
-      title: 'the key is checked before the id: an invalid one without a key is 401',
-      calls: [without('/pets/verify')],
-      // A framework may know no such path.
-      judge: reply => expect.status(reply, 401, 404),
-    },
-    'again.list': {
-      title: 'a list that was just sent to the key still needs the key',
-      maxRequests: 10,
-      run: subject =>
-        expectClosed(subject, [
-          ...['/pets?status=sold', '/pets?limit=10', '/pets?', '/pets?limit=%31'].map(without),
-          { path: '/pets?status=sold', as: UNKNOWN_KEY },
-        ]),
-    },
-    'again.get': {
-      title: 'an animal that was just sent to the key still needs the key',
-      needs: ['getPet'],
-      maxRequests: 7,
-      async run(subject) {
-        const path = `/pets/${await anyId(subject)}`
-        const strangers = [without(path), { path, as: UNKNOWN_KEY }]
-        await expectClosed(subject, [...strangers, { ...without(path), method: 'HEAD' }])
+  'key-case': wrong('the key in a different letter case is invalid', [
+    altered('with the key in the other letter case', key => `Bearer ${swapCase(key)}`),
+  ]),
+  query: {
+    title: 'the key is not accepted in the query',
+    calls: [
+      {
+        path: `/pets?${PARAMETERS.map(name => `${name}={key}`).join('&')}&authorization=Bearer%20{key}`,
+        as: NO_KEY,
       },
-    },
-    ...WRONG,
-    'key-case': wrong('the key in a different letter case is invalid', [
-      altered('with the key in the other letter case', key => `Bearer ${swapCase(key)}`),
-    ]),
-    query: {
-      title: 'the key is not accepted in the query',
-      calls: [
-        {
-          path: `/pets?${PARAMETERS.map(name => `${name}={key}`).join('&')}&authorization=Bearer%20{key}`,
-          as: NO_KEY,
-        },
-      ],
-      judge: is401,
-    },
-    headers: {
-      title: 'no header field stands in for Authorization, not even one that a proxy sets',
-      calls: [FIELDS, INSIDE].map(headers => ({ ...LIST, headers, as: NO_KEY })),
-      judge: is401,
-    },
-    path: {
-      title: 'neither HEAD nor another spelling of the path bypasses the key',
-      must: 'spec §1',
-      calls: ({ origin, basePath }) => [
-        ...['/pets/', '/%70ets', '/PETS', '//pets', '/pets.json', '/pets;a=b'].map(without),
-        ...['/pets%2F', '/pets%20', '/pets%00'].map(without),
-        without(`${origin}${basePath.toUpperCase()}/PETS`),
-        { ...without('/pets'), method: 'HEAD' },
-      ],
-      judge: reply => expect.that(reply, reply.status >= 300, '401, or another refusal'),
-      needs: [],
-    },
-    'scheme-case': {
-      title: 'the name of the scheme is case-insensitive',
-      must: 'RFC 9110 §11.1',
-      calls: [{ ...LIST, as: altered('with the key as "bearer"', key => `bearer ${key}`, 'key') }],
-      judge: reply => expect.status(reply, 200),
-    },
-    'challenge-scheme': {
-      title: 'the challenge is for the scheme Bearer',
-      should: 'RFC 6750 §3',
-      calls: [ANONYMOUS],
-      judge(reply) {
-        const challenge = reply.headers.get('www-authenticate') ?? 'Bearer'
-        expect.that(reply, /(^|,\s*)bearer\b/i.test(challenge), 'WWW-Authenticate: Bearer')
-      },
+    ],
+    judge: is401,
+  },
+  headers: {
+    title: 'no header field stands in for Authorization, not even one that a proxy sets',
+    calls: [FIELDS, INSIDE].map(headers => ({ ...LIST, headers, as: NO_KEY })),
+    judge: is401,
+  },
+  path: {
+    title: 'neither HEAD nor another spelling of the path bypasses the key',
+    must: 'spec §1',
+    calls: ({ origin, basePath }) => [
+      ...['/pets/', '/%70ets', '/PETS', '//pets', '/pets.json', '/pets;a=b'].map(without),
+      ...['/pets%2F', '/pets%20', '/pets%00'].map(without),
+      without(`${origin}${basePath.toUpperCase()}/PETS`),
+      { ...without('/pets'), method: 'HEAD' },
+    ],
+    judge: reply => expect.that(reply, reply.status >= 300, '401, or another refusal'),
+    needs: [],
+  },
+  'scheme-case': {
+    title: 'the name of the scheme is case-insensitive',
+    must: 'RFC 9110 §11.1',
+    calls: [{ ...LIST, as: altered('with the key as "bearer"', key => `bearer ${key}`, 'key') }],
+    judge: reply => expect.status(reply, 200),
+  },
+  'challenge-scheme': {
+    title: 'the challenge is for the scheme Bearer',
+    should: 'RFC 6750 §3',
+    calls: [ANONYMOUS],
+    judge(reply) {
+      const challenge = reply.headers.get('www-authenticate') ?? 'Bearer'
+      expect.that(reply, /(^|,\s*)bearer\b/i.test(challenge), 'WWW-Authenticate: Bearer')
     },
   },
-)
+})
 
 function strange(operation: string, ...calls: readonly [Call, ...Call[]]): Table[string] {
   const anonymous = calls.map(call => ({ ...call, as: NO_KEY }))

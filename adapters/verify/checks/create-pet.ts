@@ -6,7 +6,7 @@ import type { Names, Reply } from '../check-types.js'
 import * as expect from '../expect.js'
 import { isStatus, memberOf, objectOf } from '../read-reply.js'
 import { animal, atOnce, post, postCategory, postSample } from './calls.js'
-import { checksOf, type Table } from './define-checks.js'
+import { checksOf, type Group, type Table } from './define-checks.js'
 import { allPages, expectUnstored, sample } from './samples.js'
 
 const ASCII = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at)).join('')
@@ -16,7 +16,9 @@ const CATEGORIES = [
   ...['-9223372036854775808', '-9007199254740993'],
 ]
 
-const ACCEPTED: Table = {
+const GROUP: Group = { name: 'create', source: 'spec §4.2', needs: ['create'] }
+
+export const createPetChecks = checksOf(GROUP, {
   answer: {
     title: 'a valid animal is answered 201 with the fields that were sent',
     calls: names => PET_STATUSES.map(status => postSample(names, status)),
@@ -195,7 +197,47 @@ const ACCEPTED: Table = {
       if (reply.status >= 400) await expectUnstored(subject, refused.name)
     },
   },
-}
+  required: refused('a body without `name` or `categoryId`', ({ name, categoryId, status }) => [
+    ...[{ categoryId, status }, { name, status }, {}].map(toJson),
+  ]),
+  'name-type': refused('a `name` that is not a string', valid =>
+    withField(valid, 'name', '1', '0', 'true', 'false', 'null', '["Rex"]', '[]', '{}'),
+  ),
+  'category-type': refused('a `categoryId` that is not an int64 integer', valid =>
+    withField(
+      valid,
+      'categoryId',
+      ...['"1"', '"0"', '""', 'true', 'false', 'null', '[1]', '[]', '{}', '1.5', '-0.5', '1e-1'],
+      ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '1e19', '1e400'],
+    ),
+  ),
+  'status-value': refused('a `status` other than the three values', valid =>
+    withField(
+      valid,
+      'status',
+      ...['"lost"', '"constructor"', '"__proto__"', '"Available"', '"SOLD"', '"sold "', '" sold"'],
+      ...['""', '1', '0', 'false', '["sold"]'],
+    ),
+  ),
+  'not-an-animal': refused('a body that is not an animal', valid => [
+    ...[[], 'Rex', 1, null, [valid], toJson(valid), { pet: valid }].map(toJson),
+    `{"__proto__":${toJson(valid)}}`,
+  ]),
+  malformed: refused('a body that is not JSON', valid => {
+    const text = toJson(valid)
+    return [
+      ...['', '{', ' ', 'undefined', `${text} x`, `${text}${text}`, text.replace('}', ',}')],
+      ...[text.replace('{', '{/* verify */'), text.replace('{', '{// verify\n')],
+      ...[text.replace('"name"', 'name'), text.replaceAll('"', "'")],
+      ...['\n', '\t', '\0', '\\x41', '\\u12'].map(end => text.replace('","cat', `${end}","cat`)),
+      ...withField(
+        valid,
+        'categoryId',
+        ...['01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'],
+      ),
+    ]
+  }),
+})
 
 /** The same animal, as other JSON libraries and people write it. */
 function jsonForms({ name, categoryId, status }: Valid): readonly string[] {
@@ -263,49 +305,6 @@ function expectOwnIds(replies: readonly Reply[]): readonly unknown[] {
 
 type Valid = ReturnType<typeof animal>
 
-const REFUSED: Table = {
-  required: refused('a body without `name` or `categoryId`', ({ name, categoryId, status }) => [
-    ...[{ categoryId, status }, { name, status }, {}].map(toJson),
-  ]),
-  'name-type': refused('a `name` that is not a string', valid =>
-    withField(valid, 'name', '1', '0', 'true', 'false', 'null', '["Rex"]', '[]', '{}'),
-  ),
-  'category-type': refused('a `categoryId` that is not an int64 integer', valid =>
-    withField(
-      valid,
-      'categoryId',
-      ...['"1"', '"0"', '""', 'true', 'false', 'null', '[1]', '[]', '{}', '1.5', '-0.5', '1e-1'],
-      ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '1e19', '1e400'],
-    ),
-  ),
-  'status-value': refused('a `status` other than the three values', valid =>
-    withField(
-      valid,
-      'status',
-      ...['"lost"', '"constructor"', '"__proto__"', '"Available"', '"SOLD"', '"sold "', '" sold"'],
-      ...['""', '1', '0', 'false', '["sold"]'],
-    ),
-  ),
-  'not-an-animal': refused('a body that is not an animal', valid => [
-    ...[[], 'Rex', 1, null, [valid], toJson(valid), { pet: valid }].map(toJson),
-    `{"__proto__":${toJson(valid)}}`,
-  ]),
-  malformed: refused('a body that is not JSON', valid => {
-    const text = toJson(valid)
-    return [
-      ...['', '{', ' ', 'undefined', `${text} x`, `${text}${text}`, text.replace('}', ',}')],
-      ...[text.replace('{', '{/* verify */'), text.replace('{', '{// verify\n')],
-      ...[text.replace('"name"', 'name'), text.replaceAll('"', "'")],
-      ...['\n', '\t', '\0', '\\x41', '\\u12'].map(end => text.replace('","cat', `${end}","cat`)),
-      ...withField(
-        valid,
-        'categoryId',
-        ...['01', '-01', '+1', '1.', '0x1', '1_000', 'NaN', 'Infinity'],
-      ),
-    ]
-  }),
-}
-
 function withField(
   valid: Valid,
   field: keyof Valid,
@@ -322,8 +321,3 @@ function refused(title: string, bodies: (valid: Valid) => readonly string[]): Ta
     judge: reply => expect.status(reply, 400),
   }
 }
-
-export const createPetChecks = checksOf(
-  { name: 'create', source: 'spec §4.2', needs: ['create'] },
-  { ...ACCEPTED, ...REFUSED },
-)

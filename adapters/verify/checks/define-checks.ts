@@ -26,7 +26,7 @@ interface Routine {
   run(subject: Subject): Promise<void>
 }
 
-interface Group {
+export interface Group {
   readonly name: string
   /** Of the MUST, unless a check names another. */
   readonly source: string

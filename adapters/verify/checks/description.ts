@@ -3,7 +3,7 @@ import { CheckSkipped } from '../check-failure.js'
 import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
 import { isObject, memberOf, objectOf } from '../read-reply.js'
-import { checksOf, type Table } from './define-checks.js'
+import { checksOf, type Group, type Table } from './define-checks.js'
 
 type Node = Readonly<Record<string, unknown>>
 
@@ -16,61 +16,60 @@ const LIMIT = `${LIST} parameters limit schema`
 const NEW_PET = `${CREATE} requestBody content application/json schema`
 const CATEGORY = `${NEW_PET} properties categoryId`
 
-export const descriptionChecks = checksOf(
-  { name: 'openapi', source: 'spec §4', needs: ['description'] },
-  {
-    document: {
-      title: 'the description is an OpenAPI document as JSON',
-      must: 'OpenAPI 3.1 §4.8.1',
-      async run({ description }) {
-        const reply = await description()
-        expect.status(reply, 200)
-        const version = memberOf(reply, 'openapi')
-        const isVersion = typeof version === 'string' && /^[3-9]\./.test(version)
-        expect.that(reply, isVersion, 'an `openapi` version of 3 or later')
-      },
+const GROUP: Group = { name: 'openapi', source: 'spec §4', needs: ['description'] }
+
+export const descriptionChecks = checksOf(GROUP, {
+  document: {
+    title: 'the description is an OpenAPI document as JSON',
+    must: 'OpenAPI 3.1 §4.8.1',
+    async run({ description }) {
+      const reply = await description()
+      expect.status(reply, 200)
+      const version = memberOf(reply, 'openapi')
+      const isVersion = typeof version === 'string' && /^[3-9]\./.test(version)
+      expect.that(reply, isVersion, 'an `openapi` version of 3 or later')
     },
-    version: described('its version is 1.0.0', 'spec §9', { 'info version': '1.0.0' }),
-    operations: described('it has the three operations', 'spec §4', {
-      [`${LIST} operationId`]: 'listPets',
-      [`${CREATE} operationId`]: 'createPet',
-      [`${GET} operationId`]: 'getPet',
-    }),
-    deprecated: described('getPet, and only getPet, is deprecated', 'spec §4.3', {
-      [`${LIST} deprecated`]: false,
-      [`${CREATE} deprecated`]: false,
-      [`${GET} deprecated`]: true,
-    }),
-    security: {
-      title: 'every operation needs a bearer token',
-      must: 'spec §5',
-      async run(subject) {
-        const reply = await documentOf(subject)
-        const document = objectOf(reply)
-        const open = PLACES.find(place => !needsBearer(document, place))
-        expect.that(reply, open === undefined, `a bearer scheme in the \`security\` of ${open}`)
-      },
-    },
-    limit: described('`limit` is from 1 to 100, 20 by default', 'spec §4.1', {
-      [`${LIMIT} minimum`]: 1,
-      [`${LIMIT} maximum`]: 100,
-      [`${LIMIT} default`]: 20,
-    }),
-    status: described('`status` has exactly the three values', 'spec §2', {
-      [`${LIST} parameters status schema enum`]: PET_STATUSES,
-    }),
-    'new-pet': described('`name` and `categoryId`, an int64 integer, are required', 'spec §2', {
-      [`${CATEGORY} type`]: 'integer',
-      [`${CATEGORY} format`]: 'int64',
-      [`${NEW_PET} required`]: ['name', 'categoryId'],
-    }),
-    responses: described('it has every status of the specification', 'spec §4', {
-      [`${LIST} responses`]: ['200', '401'],
-      [`${CREATE} responses`]: ['201', '400', '401'],
-      [`${GET} responses`]: ['200', '401', '404'],
-    }),
   },
-)
+  version: described('its version is 1.0.0', 'spec §9', { 'info version': '1.0.0' }),
+  operations: described('it has the three operations', 'spec §4', {
+    [`${LIST} operationId`]: 'listPets',
+    [`${CREATE} operationId`]: 'createPet',
+    [`${GET} operationId`]: 'getPet',
+  }),
+  deprecated: described('getPet, and only getPet, is deprecated', 'spec §4.3', {
+    [`${LIST} deprecated`]: false,
+    [`${CREATE} deprecated`]: false,
+    [`${GET} deprecated`]: true,
+  }),
+  security: {
+    title: 'every operation needs a bearer token',
+    must: 'spec §5',
+    async run(subject) {
+      const reply = await documentOf(subject)
+      const document = objectOf(reply)
+      const open = PLACES.find(place => !needsBearer(document, place))
+      expect.that(reply, open === undefined, `a bearer scheme in the \`security\` of ${open}`)
+    },
+  },
+  limit: described('`limit` is from 1 to 100, 20 by default', 'spec §4.1', {
+    [`${LIMIT} minimum`]: 1,
+    [`${LIMIT} maximum`]: 100,
+    [`${LIMIT} default`]: 20,
+  }),
+  status: described('`status` has exactly the three values', 'spec §2', {
+    [`${LIST} parameters status schema enum`]: PET_STATUSES,
+  }),
+  'new-pet': described('`name` and `categoryId`, an int64 integer, are required', 'spec §2', {
+    [`${CATEGORY} type`]: 'integer',
+    [`${CATEGORY} format`]: 'int64',
+    [`${NEW_PET} required`]: ['name', 'categoryId'],
+  }),
+  responses: described('it has every status of the specification', 'spec §4', {
+    [`${LIST} responses`]: ['200', '401'],
+    [`${CREATE} responses`]: ['201', '400', '401'],
+    [`${GET} responses`]: ['200', '401', '404'],
+  }),
+})
 
 /** @param facts values by path: for a list exactly these, for an object at least these names */
 function described(

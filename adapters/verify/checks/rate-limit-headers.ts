@@ -4,49 +4,48 @@ import type { Reply, Subject } from '../check-types.js'
 import * as expect from '../expect.js'
 import { numbersOf, RATE_LIMIT_HEADERS } from '../read-reply.js'
 import { LIST } from './calls.js'
-import { checksOf } from './define-checks.js'
+import { checksOf, type Group } from './define-checks.js'
 
 /** Tolerance in seconds for a clock if a response has no Date. */
 const CLOCK_ERROR = 600
 /** In seconds: the specification has no longer window than a day. */
 const LONGEST_WINDOW = 86_400
 
-export const rateLimitHeaderChecks = checksOf(
-  { name: 'ratelimit', source: 'spec §8' },
-  {
-    counts: {
-      title: 'each request leaves fewer in the window',
-      maxRequests: 3,
-      async run({ send }) {
-        let before = numbersOf(await send(LIST))
-        let isConstant = true
-        // A window may end between two requests, and a bucket may be refilled.
-        for (const isLast of [false, true]) {
-          const reply = await send(LIST)
-          const now = numbersOf(reply)
-          if (now.remaining < before.remaining) return
-          isConstant &&= now.remaining === before.remaining
-          const counts = !isConstant || now.remaining === 0
-          const isWrong = isLast && counts && now.reset === before.reset
-          expect.that(reply, !isWrong, `less than ${before.remaining} remaining, as before`)
-          before = now
-        }
-        if (!isConstant) return
-        throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
-      },
-    },
-    'reset-future': {
-      title: 'X-RateLimit-Reset is the end of a window, not its beginning',
-      maxRequests: 2,
-      async run(subject) {
-        if (expectFuture(await subject.send(LIST), subject) > 0) return
-        // The beginning of a window is no longer taken for its end.
-        await subject.wait(2_000, 'limit')
-        expectFuture(await subject.send(LIST), subject)
-      },
+const GROUP: Group = { name: 'ratelimit', source: 'spec §8' }
+
+export const rateLimitHeaderChecks = checksOf(GROUP, {
+  counts: {
+    title: 'each request leaves fewer in the window',
+    maxRequests: 3,
+    async run({ send }) {
+      let before = numbersOf(await send(LIST))
+      let isConstant = true
+      // A window may end between two requests, and a bucket may be refilled.
+      for (const isLast of [false, true]) {
+        const reply = await send(LIST)
+        const now = numbersOf(reply)
+        if (now.remaining < before.remaining) return
+        isConstant &&= now.remaining === before.remaining
+        const counts = !isConstant || now.remaining === 0
+        const isWrong = isLast && counts && now.reset === before.reset
+        expect.that(reply, !isWrong, `less than ${before.remaining} remaining, as before`)
+        before = now
+      }
+      if (!isConstant) return
+      throw new CheckSkipped('nothing is counted: the limits may not apply here (spec §8)')
     },
   },
-)
+  'reset-future': {
+    title: 'X-RateLimit-Reset is the end of a window, not its beginning',
+    maxRequests: 2,
+    async run(subject) {
+      if (expectFuture(await subject.send(LIST), subject) > 0) return
+      // The beginning of a window is no longer taken for its end.
+      await subject.wait(2_000, 'limit')
+      expectFuture(await subject.send(LIST), subject)
+    },
+  },
+})
 
 /** @returns the seconds until the reset */
 function expectFuture(reply: Reply, subject: Subject): number {

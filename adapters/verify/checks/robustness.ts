@@ -7,7 +7,7 @@ import * as expect from '../expect.js'
 import { NoReply } from '../no-reply.js'
 import { arrayOf, memberOf } from '../read-reply.js'
 import { animal, LIST, post, postCategory } from './calls.js'
-import { checksOf, type Table } from './define-checks.js'
+import { checksOf, type Group, type Table } from './define-checks.js'
 
 const MEBIBYTE = 1_048_576
 /** Safe (RFC 4918 §9.1), whereas a service may have PUT, PATCH and DELETE. */
@@ -15,7 +15,23 @@ const UNKNOWN_METHOD: Call = { method: 'PROPFIND', path: '/pets' }
 
 const PROPERTIES = ['constructor', '__proto__', 'toString', 'hasOwnProperty']
 
-const BODIES: Table = {
+const STRANGE_FIELDS = {
+  accept: ';q=x',
+  'accept-language': '__proto__;q=9',
+  cookie: 'a=%; constructor=%E0%A4%A; ;=',
+  'if-modified-since': 'yesterday',
+  'if-none-match': '"',
+  range: 'bytes=9-1',
+  forwarded: 'for="[',
+  'x-forwarded-for': ',,unknown,999.999.999.999',
+  'x-forwarded-host': '%',
+  'content-language': '%zz',
+}
+
+const GROUP: Group = { name: 'robust', source: 'RFC 9110 §15.6' }
+
+/** Requests that nobody should send: refused or served, but never a failure of the server. */
+export const robustnessChecks = checksOf(GROUP, {
   nesting: bodies('a body nested 20,000 levels deep is refused or ignored', valid => [
     extended(valid, `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`),
     extended(valid, `"deep":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`),
@@ -68,9 +84,6 @@ const BODIES: Table = {
     extended(valid, '"__proto__":null,"constructor":1,"prototype":[],"hasOwnProperty":1'),
     extended(valid, '"toString":null,"valueOf":2,"toJSON":"x","length":-1,"then":{}'),
   ]),
-}
-
-const PATHS: Table = {
   path: paths(
     'a path that is long, badly encoded, leaves its folder or names a property is refused or served',
     ...below('/pets/', '9'.repeat(6_000), '%zz', '%', '%e0%a4%a', '%ff', '%c0%80', '%ud800'),
@@ -88,7 +101,79 @@ const PATHS: Table = {
     ...below('/pets?', '&&=&', 'constructor=1&toString=1&hasOwnProperty=1'),
     '/pets?__proto__=1&__proto__[limit]=2',
   ),
-}
+  pollution: {
+    title: 'members of __proto__ are not fields, of this animal or of the next',
+    must: 'spec §4.2',
+    calls(names) {
+      const { name, categoryId } = animal(names, 'without status')
+      const bare = (label: string) => toJson({ name: `${name} ${label}`, categoryId })
+      const fields = '{"name":"[verify] polluted","categoryId":1,"status":"sold"}'
+      const polluted = [`"__proto__":${fields}`, `"constructor":{"prototype":${fields}}`]
+      const bodies = polluted.map(members => extended(bare('polluted'), members))
+      return [bare('before'), ...bodies, bare('after')].map(body => post(body))
+    },
+    judge(reply, _, first = reply) {
+      if (!expect.refusalOr(reply, 201)) return
+      const isSame = memberOf(reply, 'status') === memberOf(first, 'status')
+      expect.that(reply, isSame, 'the `status` of an animal without one, as before', '"status"')
+    },
+  },
+  'long-key': {
+    title: 'a key of 6,000 characters, or outside ASCII, is refused',
+    calls: [
+      foreign('with a key of 6,000 characters', `Bearer ${'x'.repeat(6_000)}`),
+      foreign('with a key outside ASCII', 'Bearer \xe9\xff'),
+    ].map(as => ({ ...LIST, as })),
+    judge: reply => void expect.refusalOr(reply),
+  },
+  headers: {
+    title: 'header fields that cannot be read are ignored or refused',
+    calls: [{ ...LIST, headers: STRANGE_FIELDS }],
+    judge: reply => expect.that(reply, reply.status < 500, 'a status below 500'),
+  },
+  'body-limit': {
+    title: 'a body of 32 MiB is refused',
+    should: 'RFC 9110 §15.5.14',
+    maxRequests: 2,
+    needs: ['socket', 'create'],
+    async run(subject) {
+      const call = post(`${' '.repeat(32 * MEBIBYTE)}${valid(subject, 'large')}`)
+      const reply = await subject.send(call).catch((error: unknown) => {
+        // An early refusal may reset the connection, and lose the reply (RFC 9112 §9.6).
+        if (error instanceof NoReply) throw new CheckSkipped(`${error.reason}, after 32 MiB`)
+        throw error
+      })
+      expect.refusalOr(reply)
+    },
+  },
+  method: {
+    title: 'a method that the list does not have is refused',
+    should: 'RFC 9110 §9.1',
+    calls: [UNKNOWN_METHOD],
+    judge: reply => void expect.refusalOr(reply, 501),
+  },
+  allow: {
+    title: '405 carries Allow',
+    must: 'RFC 9110 §15.5.6',
+    calls: [UNKNOWN_METHOD],
+    judge: reply =>
+      expect.that(reply, reply.status !== 405 || reply.headers.has('allow'), 'an Allow header'),
+  },
+  head: {
+    title: 'HEAD is answered like GET, or refused as a method',
+    should: 'RFC 9110 §9.3.2',
+    calls: [{ ...LIST, method: 'HEAD' }],
+    judge: reply => expect.status(reply, 200, 204, 405, 501),
+  },
+  alive: {
+    title: 'after all of this, the list is still answered 200',
+    must: 'spec §4.1',
+    maxRequests: 1,
+    async run({ send }) {
+      expect.status(await send(LIST), 200)
+    },
+  },
+})
 
 /** @param headers each is sent with each body */
 function bodies(
@@ -121,100 +206,6 @@ function paths(title: string, ...all: readonly string[]): Table[string] {
 function below(start: string, ...ends: readonly string[]): readonly string[] {
   return ends.map(end => start + end)
 }
-
-const STRANGE_FIELDS = {
-  accept: ';q=x',
-  'accept-language': '__proto__;q=9',
-  cookie: 'a=%; constructor=%E0%A4%A; ;=',
-  'if-modified-since': 'yesterday',
-  'if-none-match': '"',
-  range: 'bytes=9-1',
-  forwarded: 'for="[',
-  'x-forwarded-for': ',,unknown,999.999.999.999',
-  'x-forwarded-host': '%',
-  'content-language': '%zz',
-}
-
-/** Requests that nobody should send: refused or served, but never a failure of the server. */
-export const robustnessChecks = checksOf(
-  { name: 'robust', source: 'RFC 9110 §15.6' },
-  {
-    ...BODIES,
-    ...PATHS,
-    pollution: {
-      title: 'members of __proto__ are not fields, of this animal or of the next',
-      must: 'spec §4.2',
-      calls(names) {
-        const { name, categoryId } = animal(names, 'without status')
-        const bare = (label: string) => toJson({ name: `${name} ${label}`, categoryId })
-        const fields = '{"name":"[verify] polluted","categoryId":1,"status":"sold"}'
-        const polluted = [`"__proto__":${fields}`, `"constructor":{"prototype":${fields}}`]
-        const bodies = polluted.map(members => extended(bare('polluted'), members))
-        return [bare('before'), ...bodies, bare('after')].map(body => post(body))
-      },
-      judge(reply, _, first = reply) {
-        if (!expect.refusalOr(reply, 201)) return
-        const isSame = memberOf(reply, 'status') === memberOf(first, 'status')
-        expect.that(reply, isSame, 'the `status` of an animal without one, as before', '"status"')
-      },
-    },
-    'long-key': {
-      title: 'a key of 6,000 characters, or outside ASCII, is refused',
-      calls: [
-        foreign('with a key of 6,000 characters', `Bearer ${'x'.repeat(6_000)}`),
-        foreign('with a key outside ASCII', 'Bearer \xe9\xff'),
-      ].map(as => ({ ...LIST, as })),
-      judge: reply => void expect.refusalOr(reply),
-    },
-    headers: {
-      title: 'header fields that cannot be read are ignored or refused',
-      calls: [{ ...LIST, headers: STRANGE_FIELDS }],
-      judge: reply => expect.that(reply, reply.status < 500, 'a status below 500'),
-    },
-    'body-limit': {
-      title: 'a body of 32 MiB is refused',
-      should: 'RFC 9110 §15.5.14',
-      maxRequests: 2,
-      needs: ['socket', 'create'],
-      async run(subject) {
-        const call = post(`${' '.repeat(32 * MEBIBYTE)}${valid(subject, 'large')}`)
-        const reply = await subject.send(call).catch((error: unknown) => {
-          // An early refusal may reset the connection, and lose the reply (RFC 9112 §9.6).
-          if (error instanceof NoReply) throw new CheckSkipped(`${error.reason}, after 32 MiB`)
-          throw error
-        })
-        expect.refusalOr(reply)
-      },
-    },
-    method: {
-      title: 'a method that the list does not have is refused',
-      should: 'RFC 9110 §9.1',
-      calls: [UNKNOWN_METHOD],
-      judge: reply => void expect.refusalOr(reply, 501),
-    },
-    allow: {
-      title: '405 carries Allow',
-      must: 'RFC 9110 §15.5.6',
-      calls: [UNKNOWN_METHOD],
-      judge: reply =>
-        expect.that(reply, reply.status !== 405 || reply.headers.has('allow'), 'an Allow header'),
-    },
-    head: {
-      title: 'HEAD is answered like GET, or refused as a method',
-      should: 'RFC 9110 §9.3.2',
-      calls: [{ ...LIST, method: 'HEAD' }],
-      judge: reply => expect.status(reply, 200, 204, 405, 501),
-    },
-    alive: {
-      title: 'after all of this, the list is still answered 200',
-      must: 'spec §4.1',
-      maxRequests: 1,
-      async run({ send }) {
-        expect.status(await send(LIST), 200)
-      },
-    },
-  },
-)
 
 function valid(names: Names, label: string): string {
   return toJson(animal(names, label))
