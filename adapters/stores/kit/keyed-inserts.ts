@@ -2,7 +2,6 @@ import type { NewPet } from '../../../src/pets/schema.js'
 import type { Once } from '../../../src/pets/used-key.js'
 import type { InsertedOnce } from '../../../src/ports.js'
 import { stillWaited, type Waiting } from './batches.js'
-import { createUsedKeys } from './used-keys.js'
 
 export interface Insert {
   readonly pet: NewPet
@@ -47,20 +46,17 @@ export function onceEach<I extends Insert>(
 function group<I extends Insert>(batch: readonly Waiting<I, InsertedOnce>[]): Groups<I> {
   const groups: Groups<I> = { first: [], repeated: [], late: [] }
   const { first, repeated, late } = groups
-  const keys = createUsedKeys()
+  const seen = new Map<string, { readonly at: number; readonly expiresAt: number }>()
   for (const waiting of batch) {
     const { once, now } = waiting.item
-    // `petId` stands for the position in `first`.
-    const earlier = once && keys.find(once, NEVER)
+    const key = once ? JSON.stringify([once.scope, once.idempotencyKey]) : ''
+    const earlier = seen.get(key)
     if (!earlier) {
-      if (once) keys.add({ ...once, petId: first.length }, NEVER)
+      if (once) seen.set(key, { at: first.length, expiresAt: once.expiresAt })
       first.push(waiting)
     } else if (now < earlier.expiresAt) {
-      repeated.push({ at: earlier.petId, resolve: waiting.resolve })
+      repeated.push({ at: earlier.at, resolve: waiting.resolve })
     } else late.push(waiting)
   }
   return groups
 }
-
-/** Within a batch, no key expires. */
-const NEVER = Number.NEGATIVE_INFINITY

@@ -78,12 +78,17 @@ export function createInserts(
     for (let attempt = 1; ; attempt++) {
       try {
         const rows = await database.query(statements.insertOnce, values)
-        if (rows.length < left().length) throw inconsistent()
-        const answers: InsertedOnce[] = []
+        const known: InsertedOnce[] = []
+        let next: number | undefined
         for (const { n, fingerprint, replayed, ...row } of rows) {
-          answers[n - 1] = { pet: fromRow(row), fingerprint, replayed }
+          if (n === null) next = Number(row.id)
+          else known[n - 1] = { pet: fromRow(row), fingerprint, replayed }
         }
-        return answers
+        return left().map(({ pet, once: { fingerprint } }, at) => {
+          if (known[at]) return known[at]
+          if (next === undefined) throw inconsistent()
+          return { pet: Object.freeze(toPet(next++, pet)), fingerprint, replayed: false }
+        })
       } catch (error) {
         if (!isKeyTaken(error) || attempt === ATTEMPTS) throw error
         await database.query(statements.forget, [...keyColumns(), times()])

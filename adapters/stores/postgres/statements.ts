@@ -89,9 +89,10 @@ function insertBatch(schema: string): string {
 
 /**
  * $1 names, $4 scopes and $5 keys as JSON, all keys different; $8 the times of the inserts, $9 a UUID
- * of the batch. Returns a row per insert, in any order. A key that is dead, or that another process
- * has used since this statement began, violates the unique index (23505), and nothing is inserted:
- * then run `forget` and send it again.
+ * of the batch. Returns a row per insert whose key was in use, in any order, and one without n for the
+ * others: their first id, from which they count up. A key that is dead, or that another process has
+ * used since this statement began, violates the unique index (23505), and nothing is inserted: then
+ * run `forget` and send it again.
  */
 function insertOnce(schema: string): string {
   return `WITH given AS (
@@ -128,8 +129,8 @@ function insertOnce(schema: string): string {
     SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
       id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
     UNION ALL
-    SELECT n::int, fingerprint, false, ${unlessIgnored(KEYED, '2 * (SELECT count(*) FROM fresh)', 'id')},
-      name, category_id::text, status FROM fresh`
+    SELECT NULL, NULL, NULL, ${unlessIgnored(KEYED, '2 * (SELECT count(*) FROM fresh)', 'min(id)')},
+      NULL, NULL, NULL FROM fresh HAVING count(*) > 0`
 }
 
 const KEYED = '(SELECT FROM added UNION ALL SELECT FROM used) AS stored'
