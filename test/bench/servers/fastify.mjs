@@ -27,6 +27,7 @@ const listQuery = {
 export async function serveFastify({ list, create, get }, limiter = {}) {
   const app = fastify()
   app.addHook('onRequest', async (request, reply) => {
+    reply.header('X-Content-Type-Options', 'nosniff')
     if (request.headers.authorization === `Bearer ${API_KEY}`) return
     return reply.code(401).send({ code: 'unauthorized' })
   })
@@ -45,7 +46,7 @@ export async function serveFastify({ list, create, get }, limiter = {}) {
     const { name, categoryId, status = 'available' } = req.body
     const key = req.headers['idempotency-key']
     const created = await create({ name, categoryId, status }, key)
-    reply.code(201)
+    reply.code(201).header('Location', `pets/${created.id}`)
     return created
   })
   app.get('/v1/pets/:petId', { schema: { response: { 200: pet } } }, async (request, reply) => {
