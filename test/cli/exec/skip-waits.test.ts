@@ -92,6 +92,16 @@ const CLIENTS: Record<string, readonly [script: string, stdout: string, verdict:
     const { Worker } = await import('node:worker_threads')
     const waits = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)'
     const work = () => new Promise(resolve => new Worker(waits, { eval: true }).on('exit', resolve))
+    const bytes = (...all) => Buffer.concat(all.map(one => (one.length ? one : Buffer.from([one]))))
+    const length = all => bytes(...[0, 7, 14, 21].map(by => ((all.length >> by) & 127) | 128), 0)
+    const sized = all => bytes(length(all), all)
+    const body = sized(bytes(0, Buffer.alloc(600, bytes(0x41, 1, 0x1a)), 0x0b))
+    const types = Buffer.alloc(30_000)
+    const slow = bytes(
+      Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0]),
+      ...[3, sized(bytes(length(types), types))],
+      ...[10, sized(bytes(length(types), Buffer.alloc(30_000 * body.length, body)))],
+    )
     const limit = AbortSignal.timeout(45_000)
     const { hostname, port } = new URL(url)
     const socket = connect(port, hostname)
@@ -100,6 +110,9 @@ const CLIENTS: Record<string, readonly [script: string, stdout: string, verdict:
     socket.destroy()
     await get()
     await work()
+    const other = setTimeout(() => console.log('overtaken'), 45_000)
+    await WebAssembly.compile(slow)
+    clearTimeout(other)
     console.log(limit.aborted)`,
     'false\n',
     /^Verdict: no violations in 1 request\..*\nSkipped 0 s of waits\.$/ms,

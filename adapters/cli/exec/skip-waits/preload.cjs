@@ -2,10 +2,21 @@
 // and moves its timers and clocks when the store skips time.
 'use strict'
 const { subscribe } = require('node:diagnostics_channel')
-const { readdirSync, readFileSync } = require('node:fs')
+const { existsSync, readdirSync, readFileSync } = require('node:fs')
 const net = require('node:net')
 const { createInterface } = require('node:readline')
 const vm = require('node:vm')
+const { isMainThread } = require('node:worker_threads')
+
+const THREADS = '/proc/self/task'
+// So early, the others are V8's, which only collect garbage, and compile what runs already.
+let [, ...ofV8] = isMainThread && existsSync(THREADS) ? readdirSync(THREADS) : []
+// A worker may wait for them.
+subscribe('worker_threads', () => {
+  ofV8 = []
+})
+// WebAssembly that the code waits for.
+let compiling = 0
 
 const { ADOPTION_STORE_VIRTUAL_TIME: address, ADOPTION_STORE_BASE_URL: baseUrl } = process.env
 if (address && baseUrl) install(address.split(':'), Number(new URL(baseUrl).port))
@@ -70,12 +81,13 @@ function install([controlPort, token, ahead], storePort) {
     setImmediate(onTurn).unref()
   }
 
-  /** After two probes with no other turn, nothing happens before a timer ends or an answer comes. */
+  /** After two quiet probes, nothing happens before a timer ends or an answer comes. */
   function onProbe() {
-    quietProbes = turns === 1 ? quietProbes + 1 : 0
-    turns = 0
     if (!control) return
-    if (quietProbes < 2 || sockets.isBusy() || isProcessBusy()) return probe.refresh()
+    const isQuiet = turns === 1 && !sockets.isBusy() && !isProcessBusy()
+    quietProbes = isQuiet ? quietProbes + 1 : 0
+    turns = 0
+    if (quietProbes < 2) return probe.refresh()
     const open = sockets.ofStore()
     const connections = open.map(one => [one.localPort, one.bytesWritten, one.bytesRead])
     const isWaiting = open.some(sockets.isInFlight)
@@ -173,9 +185,10 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
 function isProcessBusy() {
   const resources = process.getActiveResourcesInfo()
   if (resources.some(name => /Req|(Connect|Write|Process)Wrap/.test(name))) return true
+  if (compiling > 0) return true
   try {
-    const threads = readdirSync('/proc/self/task')
-    const states = threads.map(id => readFileSync(`/proc/self/task/${id}/stat`, 'latin1'))
+    const threads = readdirSync(THREADS).filter(id => !ofV8.includes(id))
+    const states = threads.map(id => readFileSync(`${THREADS}/${id}/stat`, 'latin1'))
     // This thread is one of those that run.
     return states.filter(state => /\) [RD] /.test(state)).length > 1
   } catch {
@@ -184,11 +197,11 @@ function isProcessBusy() {
 }
 
 function moveClocks(date, jumped) {
-  moveDate(globalThis)
+  prepare(globalThis)
   const { createContext } = vm
   vm.createContext = (...given) => {
     const context = createContext(...given)
-    moveDate(vm.runInContext('globalThis', context))
+    prepare(vm.runInContext('globalThis', context))
     return context
   }
   const { prototype } = performance.constructor
@@ -203,7 +216,8 @@ function moveClocks(date, jumped) {
   }
   process.hrtime.bigint = () => bigint() + BigInt(Math.round(jumped() * 1e6))
 
-  function moveDate(realm) {
+  function prepare(realm) {
+    countCompiles(realm)
     const real = realm.Date
     const moved = new Proxy(real, {
       apply: () => new moved().toString(),
@@ -213,5 +227,16 @@ function moveClocks(date, jumped) {
     real.now = date
     real.prototype.constructor = moved
     Object.defineProperty(realm, 'Date', { value: moved, writable: true, configurable: true })
+  }
+}
+
+function countCompiles({ WebAssembly }) {
+  for (const name of ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']) {
+    const compile = WebAssembly?.[name]
+    if (!compile) continue
+    WebAssembly[name] = (...given) => {
+      compiling++
+      return compile(...given).finally(() => compiling--)
+    }
   }
 }
