@@ -1,14 +1,8 @@
-interface Listening {
-  readonly callbacks: Set<() => void>
-  readonly callAll: () => void
-}
-
-const listening = new WeakMap<AbortSignal, Listening>()
+const listening = new WeakMap<AbortSignal, ReturnType<typeof listen>>()
 
 /**
- * Calls back when the signal aborts, until the returned function is called. A signal has one
- * listener however many callbacks it has: an EventTarget warns of a leak at the eleventh listener,
- * and `AbortSignal.any` would stay with a long-lived signal forever.
+ * Calls back when the signal aborts, until the returned function is called. A signal has one listener,
+ * as an EventTarget warns of a leak at the eleventh, and `AbortSignal.any` would stay forever.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const { callbacks, callAll } = listening.get(signal) ?? listen(signal)
@@ -20,7 +14,7 @@ export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   }
 }
 
-function listen(signal: AbortSignal): Listening {
+function listen(signal: AbortSignal) {
   const callbacks = new Set<() => void>()
   const callAll = () => {
     for (const one of callbacks) one()

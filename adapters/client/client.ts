@@ -181,7 +181,10 @@ export function createClient(given: ClientOptions): Client {
     read: Read<T>,
     call: CallOptions = {},
   ): Promise<T> {
-    const { signal, timeout = options.timeout } = checkCall(call)
+    check('options', call, isObject)
+    const { signal, timeout = options.timeout } = call
+    check('signal', signal, isSignal)
+    check('timeout', timeout, isTimeout)
     const timeoutMs = isTimeout.read(timeout)
     const answer = await sender.send({ ...request, timeoutMs }, signal)
     if (answer.status >= 300) throw explain(answer, 0, 0)
@@ -201,13 +204,6 @@ function explain({ status, text, limits }: Answer, now: number, retryAt: number)
 
 /** Errors with the store's own 503. After a gateway's 503, the create may have been stored. */
 const UNAVAILABLE = new WeakSet<Error>()
-
-function checkCall(call: CallOptions): CallOptions {
-  check('options', call, isObject)
-  check('signal', call.signal, isSignal)
-  if (call.timeout !== undefined) check('timeout', call.timeout, isTimeout)
-  return call
-}
 
 function parse(text: string, request: string): unknown {
   try {

@@ -24,18 +24,7 @@ export interface Turn {
   readonly reason: 'limit' | 'others' | 'response'
 }
 
-interface Window {
-  /** Unix seconds. */
-  readonly reset: number
-  readonly limit: number
-  /** Longer than a minute, such as a day's. */
-  readonly isLong: boolean
-  readonly endsAt: number
-  readonly remaining: number
-  readonly fellAt: number
-  readonly answered: number
-  readonly spreadUntil: number
-}
+type Window = Readonly<ReturnType<typeof begin>>
 
 export function createPace({ random, maxConcurrent }: PaceOptions) {
   let window: Window | undefined
@@ -66,10 +55,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
       lastSent = now
       plan(now)
     },
-    /**
-     * @param rateLimit undefined if the server does not count
-     * @param endsAt end of the window according to this response
-     */
+    /** @param rateLimit undefined if the server does not count */
     admitted(rateLimit: RateLimit | undefined, endsAt: number, now: number): void {
       inFlight--
       slots = Math.min(maxConcurrent, slots + 1)
@@ -100,7 +86,7 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
     },
   }
 
-  /** Detects a response about a window that ended before the current one was reported. */
+  /** A response about a window that ended before the current one was reported. */
   function isOvertaken(rateLimit: RateLimit | undefined, now: number): boolean {
     if (!rateLimit || !window || rateLimit.reset >= window.reset) return false
     // If the server has lost its counts, a minute within the day applies again.
@@ -128,7 +114,8 @@ export function createPace({ random, maxConcurrent }: PaceOptions) {
   }
 }
 
-function begin({ limit, remaining, reset }: RateLimit, endsAt: number, now: number): Window {
+function begin({ limit, remaining, reset }: RateLimit, endsAt: number, now: number) {
+  // Such as a day's.
   const isLong = endsAt - now > MINUTE + SECOND
   const spreadUntil = Math.min(now + SPREAD, endsAt - MARGIN)
   return { reset, limit, isLong, endsAt, remaining, fellAt: now, answered: 0, spreadUntil }

@@ -4,17 +4,13 @@ import { DAY, MINUTE, SECOND } from '../../src/limits/windows-and-bans.js'
 
 const SAFE_WAIT = MINUTE + SECOND
 
-export interface AnnouncedLimits {
-  readonly rateLimit: RateLimit | undefined
-  readonly retryAfter: string | null
-  /** `Date`, in ms since the epoch; undefined where a browser hides it. */
-  readonly sentAt: number | undefined
-}
+export type AnnouncedLimits = Readonly<ReturnType<typeof readLimits>>
 
-export function readLimits(headers: Headers): AnnouncedLimits {
+export function readLimits(headers: Headers) {
   return {
     rateLimit: readRateLimit(headers),
     retryAfter: headers.get('retry-after'),
+    /** In ms since the epoch; undefined where a browser hides `Date`. */
     sentAt: readHttpDate(headers.get('date')),
   }
 }
@@ -34,10 +30,8 @@ function readCount(text: string | null): number | undefined {
 }
 
 /**
- * Returns the ms until the limit resets, at most a day and a minute. The `Date` of the same
- * response makes it independent of the local clock. Where `Date` is hidden, the local clock counts
- * only if it agrees with a window of a minute, because it may be wrong by any amount.
- * @param now local time, in ms since the epoch
+ * Returns the ms until the limit resets, by the `Date` of the same response. Where that is hidden, the
+ * local clock counts only if it agrees with a window of a minute, as it may be wrong by any amount.
  */
 export function untilReset({ reset }: RateLimit, sentAt: number | undefined, now: number): number {
   const wait = untilInstant(reset * SECOND, sentAt, now)
@@ -50,10 +44,7 @@ function untilInstant(instant: number, sentAt: number | undefined, now: number):
   return wait > 0 && wait < SAFE_WAIT ? wait : SAFE_WAIT
 }
 
-/**
- * Returns the ms that a response asks to wait: `Retry-After` in seconds or as an HTTP-date, else
- * until the limit resets. An unreadable `Retry-After` leads to a safe wait; undefined means none.
- */
+/** In ms: `Retry-After`, else until the limit resets. An unreadable `Retry-After` leads to a safe wait. */
 export function requestedWait(limits: AnnouncedLimits, now: number): number | undefined {
   const { retryAfter, sentAt, rateLimit } = limits
   const { seconds, date } = readRetryAfterLeniently(retryAfter)

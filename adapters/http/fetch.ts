@@ -72,14 +72,10 @@ export function toFetchHandler(handler: ApiHandler, options?: FetchHandlerOption
   }
 }
 
-interface Caller {
-  readonly isGone: () => boolean
-  /** Undefined if a body fails by itself once its caller has disconnected. */
-  readonly signal: () => AbortSignal | undefined
-}
+type Caller = ReturnType<typeof callerOf>
 
-/** @param info from `Deno.serve`, which warns about `request.signal` */
-function callerOf(request: Request, info: unknown): Caller {
+/** @param info from `Deno.serve`, which warns about `request.signal`, and fails bodies by itself */
+function callerOf(request: Request, info: unknown) {
   const { completed } = (info ?? {}) as { readonly completed?: unknown }
   if (!(completed instanceof Promise)) {
     return { isGone: () => request.signal.aborted, signal: () => request.signal }

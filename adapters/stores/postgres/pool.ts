@@ -38,24 +38,20 @@ export type LateValues = () => unknown[] | undefined
 
 export type Run = (text: string, values?: unknown[]) => Promise<readonly Row[]>
 
-/** A pool whose calls all end in bounded time. */
-export interface Database {
-  /** Retries, so the statement must be idempotent, and late values must stay the same. */
-  query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]>
-  queryOnce(statement: Statement, values: unknown[]): Promise<readonly Row[]>
-  /** Commits when the task resolves, rolls back when it rejects. */
-  transaction<T>(task: (run: Run) => Promise<T>): Promise<T>
-}
+export type Database = ReturnType<typeof createDatabase>
 
 /** In ms, for dumps and restores of large tables. */
 const LONGEST_TRANSACTION = 600_000
 const FIRST_PAUSE = 20
 const LONGEST_PAUSE = 320
 
-export function createDatabase(pool: PostgresPool, timeoutMs: number): Database {
+/** A pool whose calls all end in bounded time. */
+export function createDatabase(pool: PostgresPool, timeoutMs: number) {
   return {
-    queryOnce: (statement, values) => send(statement, values, performance.now() + timeoutMs),
-    async query(statement, values) {
+    queryOnce: (statement: Statement, values: unknown[]) =>
+      send(statement, values, performance.now() + timeoutMs),
+    /** Retries, so the statement must be idempotent, and late values must stay the same. */
+    async query(statement: Statement, values: unknown[] | LateValues): Promise<readonly Row[]> {
       const end = performance.now() + timeoutMs
       let reason: unknown
       for (let wait = FIRST_PAUSE; ; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
@@ -69,7 +65,7 @@ export function createDatabase(pool: PostgresPool, timeoutMs: number): Database 
         }
       }
     },
-    transaction: task =>
+    transaction: <T>(task: (run: Run) => Promise<T>): Promise<T> =>
       withClient(pool, timeoutMs, async client => {
         const run: Run = async (text, values = []) =>
           (await client.query({ text, values, query_timeout: LONGEST_TRANSACTION })).rows

@@ -2,7 +2,6 @@ import fs from 'node:fs'
 import { dirname } from 'node:path'
 import {
   type FileCalls,
-  type FileId,
   isSameFile,
   MOUNTED,
   MOVED,
@@ -64,29 +63,26 @@ export function watch(path: string, real: string, isWhole: () => boolean) {
   }
 
   function isInPlace(end: string): boolean {
-    const own = known.get(end) as WatchedFile
+    const own = known.get(end)
     const found = fileAt(real + end)
-    if (!found || !isSameFile(found, own)) return false
+    if (!found || !own || !isSameFile(found, own)) return false
     if (end === '' || found.size >= own.size) return true
     // SQLite shortens a WAL that has nothing left to copy, and begins it anew.
     return found.header !== own.header && isWhole()
   }
 }
 
-interface WatchedFile extends FileId {
-  readonly size: number
-  /** Checkpoint number and salts of a WAL (sqlite.org/fileformat2.html §4.1). */
-  readonly header: string
-}
-
-function fileAt(path: string): WatchedFile | undefined {
+function fileAt(path: string) {
   const stats = fs.statSync(path, { throwIfNoEntry: false })
   if (!stats) return undefined
   const { dev, ino, size } = stats
   return { dev, ino, size, header: path.endsWith('-wal') ? headerOf(path) : '' }
 }
 
-/** SQLite holds no lock on a WAL, so it may be opened and closed. */
+/**
+ * Checkpoint number and salts of a WAL (sqlite.org/fileformat2.html §4.1). SQLite holds no lock on a
+ * WAL, so it may be opened and closed.
+ */
 function headerOf(path: string): string {
   const bytes = Buffer.alloc(32)
   const file = fs.openSync(path, 'r')

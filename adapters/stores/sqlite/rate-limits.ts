@@ -7,7 +7,6 @@ import {
   withDefault,
 } from '../../../src/lib/check-options.js'
 import { isTimeout } from '../../../src/lib/time.js'
-import type { Limits } from '../../../src/limits/plans.js'
 import { type Decision, decide, type Usage } from '../../../src/limits/windows-and-bans.js'
 import type { RateLimitSnapshot, RateLimitStore } from '../../../src/ports.js'
 import { openAtUse } from '../kit/open-at-use.js'
@@ -89,7 +88,7 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
     consume(partition, limits, now) {
       if (!Number.isFinite(now)) throw new RangeError(`Expected the clock to be finite, got ${now}`)
       if (partition.startsWith(ADDRESS)) return addresses.consume(partition, limits, now)
-      return requests.make({ partition, limits, now })
+      return requests.make([partition, limits, now])
     },
     inspect(partition) {
       if (partition.startsWith(ADDRESS)) return addresses.inspect(partition)
@@ -119,7 +118,9 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
     close: requests.close,
   } satisfies Omit<SqliteRateLimitStore, 'ready' | typeof Symbol.asyncDispose>
 
-  function decideAll(waiting: readonly Request[]): readonly Decision[] {
+  function decideAll(
+    waiting: readonly Parameters<RateLimitStore['consume']>[],
+  ): readonly Decision[] {
     // If its sync fails, an unsynced commit takes later animals in the same file with it.
     if (!isSynced && animals.get()) {
       sync()
@@ -127,7 +128,7 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
     }
     return writing(() => {
       const usages = new Map<string, Usage | undefined>()
-      const decisions = waiting.map(({ partition, limits, now }) => {
+      const decisions = waiting.map(([partition, limits, now]) => {
         const known = usages.has(partition) ? usages.get(partition) : table.read(partition)
         const { decision, usage } = decide(known, limits, now)
         usages.set(partition, usage)
@@ -137,12 +138,6 @@ function createRateLimits(connection: Connection, timeoutMs: number) {
       return decisions
     })
   }
-}
-
-interface Request {
-  readonly partition: string
-  readonly limits: Limits
-  readonly now: number
 }
 
 function createTable({ prepare, prepareInsert }: Connection) {

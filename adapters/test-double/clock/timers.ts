@@ -8,13 +8,9 @@ export interface Timers {
     ms?: number,
     ...given: Arguments
   ): Timer
+  setInterval: Timers['setTimeout']
   clearTimeout(timer: Timer | null | undefined): void
-  setInterval<Arguments extends unknown[]>(
-    callback: (...given: Arguments) => void,
-    ms?: number,
-    ...given: Arguments
-  ): Timer
-  clearInterval(timer: Timer | null | undefined): void
+  clearInterval: Timers['clearTimeout']
 }
 
 /** The subset of Node's `Timeout` that makes sense here. */
