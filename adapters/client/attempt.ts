@@ -21,10 +21,8 @@ export interface Answer {
 type AttemptOptions = Pick<ClientSettings, 'fetch' | 'maxResponseBytes' | 'time'>
 
 /**
- * Sends a request once. Redirects are not followed: they would take the animal, or the key, to
- * another server.
- * @throws ConnectionError without a complete response in time, ContractError for a redirect or a
- * response that is too large, or the reason of the signal
+ * Sends a request once. Redirects would take the animal, or the key, to another server.
+ * @throws ConnectionError, ContractError for a redirect or too large a response, the signal's reason
  */
 export function attempt(
   request: ClientRequest,

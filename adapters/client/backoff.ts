@@ -4,7 +4,7 @@ const LONGEST_BACKOFF = 60 * SECOND
 const MOST_JITTER = 30 * SECOND
 
 export interface Failure {
-  /** Wait that the response requests, in ms. */
+  /** In ms. */
   readonly requested: number | undefined
   /** Earlier retries of the same request. */
   readonly retries: number
@@ -13,9 +13,8 @@ export interface Failure {
 }
 
 /**
- * Returns the ms to wait before the next attempt: the requested wait plus jitter, because all
- * clients of a key are asked to wait until the same instant, else exponential backoff with full
- * jitter, at least a second.
+ * In ms: the requested wait plus jitter, because all clients of a key are asked to wait until the same
+ * instant, else exponential backoff with full jitter.
  */
 export function waitBefore({ requested, retries, again }: Failure, random: () => number): number {
   const backoff = () =>

@@ -45,19 +45,13 @@ export const CLIENT_OPTIONS = {
   maxConcurrent: withDefault(isCount, 10),
   /** Maximum number of waiting calls; one more gets a QueueFullError. @default 10_000 */
   maxQueued: withDefault(isSize, 10_000),
-  /**
-   * Retries after the first attempt. A 429 that others on the key caused does not count.
-   * @default 3
-   */
+  /** Retries after the first attempt. A 429 that others on the key caused does not count. @default 3 */
   maxRetries: withDefault(isSize, 3),
   /** Longest wait; a call that has to wait longer fails instead. @default '2m' */
   maxWait: withDefault(isDuration, '2m'),
   /** Time limit per attempt. @default '30s' */
   timeout: withDefault(isTimeout, '30s'),
-  /**
-   * Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis.
-   * @default none
-   */
+  /** Shares the key between processes: the URL of a Redis or Valkey, or a client of ioredis. @default none */
   shared: optional<string | RedisConnection>({
     expected:
       'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',

@@ -10,10 +10,7 @@ export interface ClientSnapshot {
   readonly creates: readonly UnansweredCreate[]
 }
 
-/**
- * Keeps creates by their idempotency keys until they have ended.
- * @param random from 0 up to 1; without it, no mock or seed of `Math.random` decides the keys
- */
+/** @param random without it, no mock or seed of `Math.random` decides the keys */
 export function createUnanswered(random: (() => number) | undefined, now: () => number) {
   const creates = new Set<UnansweredCreate>()
   let prefix: string | undefined

@@ -56,10 +56,7 @@ export function createSender(options: ClientSettings, key: string, api: Api) {
 
   /**
    * Sends a request when its turn comes, until it succeeds or fails for good. A 429 has no effect,
-   * so every request is retried after it; after other failures, only one that may be repeated. A
-   * waiting request holds no slot.
-   * @throws RateLimitError, ApiKeyBannedError, QueueFullError, ClosedError, the reason of the
-   * signal, or the last error of the request
+   * so every request is retried after it. A waiting request holds no slot.
    */
   async function send(request: ClientRequest, signal: AbortSignal | undefined): Promise<Answer> {
     const { method, url } = request

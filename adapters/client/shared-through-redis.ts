@@ -28,7 +28,7 @@ export interface Pause {
   readonly ban?: Pick<ApiKeyBannedError, 'code' | 'message'> | undefined
 }
 
-/** A client of ioredis, from which connections of our own are duplicated. */
+/** A client of ioredis, which is duplicated. */
 export interface RedisConnection {
   duplicate(override?: object): unknown
 }
@@ -52,7 +52,6 @@ export interface Unit {
 
 export type SharedKey = ReturnType<typeof createSharedKey>
 
-/** Hands out the units of a key to the calls of this process. */
 export function createSharedKey(options: SharedKeyOptions) {
   const { time, changed } = options
   const connection = createConnection(options)
@@ -61,7 +60,6 @@ export function createSharedKey(options: SharedKeyOptions) {
   let isWatching = false
 
   return {
-    /** Redis is out of reach, so the process continues alone. */
     get isAway() {
       return connection.isAway
     },

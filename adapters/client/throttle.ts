@@ -26,11 +26,7 @@ export function createThrottle(
   let finish = () => {}
 
   return {
-    /**
-     * Runs the job when its turn comes, retries first. The turn ends with the job.
-     * @throws RateLimitError for too long a wait, ApiKeyBannedError, QueueFullError, ClosedError,
-     * the reason of the signal, or what the job throws
-     */
+    /** Runs the job when its turn comes, retries first. The turn ends with the job. */
     async run<T>(signal: AbortSignal | undefined, job: () => Promise<T>, isRetry: boolean) {
       signal?.throwIfAborted()
       if (!isRetry && inFlight + waitingCalls() >= maxConcurrent + maxQueued) {

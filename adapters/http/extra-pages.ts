@@ -14,7 +14,6 @@ export interface Page {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Adds pages at these paths, for GET and HEAD. */
 export function withPages(
   handler: ApiHandler,
   pages: ReadonlyMap<string, (request: ApiRequest) => Awaitable<Page>>,
@@ -30,7 +29,7 @@ export function withPages(
   }
 }
 
-/** Converts a page to the answer for a method, uncached unless its headers say otherwise. */
+/** Uncached, unless the headers of the page say otherwise. */
 export function toAnswer(method: string, page: Page): ApiResponse {
   const { status = 200, type = 'application/json', text, headers } = page
   const content =
@@ -66,11 +65,7 @@ function negotiate({ method, headers }: ApiRequest, page: Page): ApiResponse {
   return { status: 304, headers: { ...page.headers }, body: '' }
 }
 
-/**
- * Restricts a page to files of this server; nobody may embed it, and its forms go nowhere.
- * @param styles additional sources of styles
- * @param origins other origins to which the page may send requests
- */
+/** @param styles more sources of styles @param origins to which the page may send requests */
 export function contentSecurityPolicy(
   styles: readonly string[] = [],
   origins: readonly string[] = [],

@@ -21,10 +21,7 @@ import {
 export { OptionError } from '../../src/lib/check-options.js'
 
 const FETCH_HANDLER_OPTIONS = {
-  /**
-   * Returns the address by which to count callers without a valid key.
-   * @default none: all callers share one budget
-   */
+  /** Returns the address by which to count callers without a valid key. @default none: all share one budget */
   client: optional(typed<(request: Request) => string | undefined>(isFunction)),
 }
 /**
@@ -42,7 +39,6 @@ export interface FetchHandlerOptions extends OptionsOf<typeof FETCH_HANDLER_OPTI
  * A WHATWG fetch handler, as Deno, Bun, workers and most frameworks take it. It also takes what
  * `fetch` takes, so it is the `fetch` of clients in the same process.
  * @throws OptionError naming the invalid option and its value
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { toFetchHandler } from 'animal-adoption-store/fetch'

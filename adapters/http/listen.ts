@@ -70,7 +70,6 @@ export interface HttpServer extends AsyncDisposable {
 /**
  * Serves a store, or anything around one, over HTTP/1.1.
  * @throws OptionError naming the invalid option and its value
- *
  * @example
  * import { createStore } from 'animal-adoption-store'
  * import { listen } from 'animal-adoption-store/http'
@@ -187,16 +186,12 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     })
   }
 
-  /** Includes sockets that Node forgets on CONNECT. */
   function destroyAll(): void {
     for (const socket of connections.keys()) socket.destroy()
   }
 }
 
-/**
- * Ends in a turn of the event loop without work, within about a second: the system resets
- * connections that have arrived since the last `accept` when the port closes.
- */
+/** Ends in a turn without work, or after a second: closing the port resets connections not yet accepted. */
 async function quietTurn(): Promise<void> {
   await new Promise(setImmediate)
   const end = performance.now() + 1_000
@@ -210,7 +205,7 @@ async function quietTurn(): Promise<void> {
 /** In ms; an empty turn takes a tenth of it. */
 const QUIET = 0.1
 
-/** The host of the URL: loopback in place of the unspecified address, which cannot be opened. */
+/** The unspecified address cannot be opened; loopback can. */
 function hostOf(host: string, bound: string): string {
   const reachable = LOOPBACK_OF[bound] ?? host
   return reachable.includes(':') ? `[${reachable}]` : reachable

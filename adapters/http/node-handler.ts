@@ -34,7 +34,6 @@ export interface NodeHandlerOptions extends OptionsOf<typeof NODE_HANDLER_OPTION
  * Serves a store, or a wrapper around one, in an app with its own server: `http.createServer`,
  * Express, Connect, Fastify. With `next`, it passes on paths outside the API.
  * @throws OptionError naming the invalid option and its value
- *
  * @example
  * import { createServer } from 'node:http'
  * import { toNodeHandler } from 'animal-adoption-store/http'
@@ -152,7 +151,7 @@ function send(answer: ApiResponse, response: ServerResponse, { connection, next 
   if (outside && next) return void next()
   if (deliver) {
     deliver(response)
-    // Such a response never ends by itself.
+    // It never ends by itself.
     if (status === 0 || headers['Content-Type'] === 'text/event-stream') connection?.handOver()
     return
   }

@@ -5,8 +5,7 @@ import type { ApiRequest } from '../../src/protocol/api-request.js'
 import { bodyAlreadyRead, bodyEnded, collectBody, hostRefusal } from './target-and-body.js'
 
 /**
- * Returns the body if it has arrived and is ours, otherwise a function that reads it, up to one
- * byte above the limit: Node discards the rest.
+ * Reads up to one byte above the limit: Node discards the rest.
  * @param isOurs true if nobody else reads the body, so that it can be read early
  */
 export function bodyOf(
@@ -31,7 +30,7 @@ export function bodyOf(
     new Promise((resolve, reject) => {
       if (failure) return reject(failure)
       if (message.readableEnded) return reject(bodyAlreadyRead())
-      // The client has disconnected already: no event follows.
+      // No event follows.
       if (message.destroyed) return reject(bodyEnded())
       fail = reject
       const body = collectBody(maxBodyBytes + 1)
@@ -94,10 +93,7 @@ function addressIn(entry: string): string | undefined {
   return isIP(address) ? address : undefined
 }
 
-/**
- * Partition of a caller: its IPv4 address, or the /64 assigned to an IPv6 client, its first four
- * groups. Loopback stands for itself, as the rest of its /64 is elsewhere.
- */
+/** An IPv4 address, or the /64 of an IPv6 client. Loopback stands for itself: its /64 is elsewhere. */
 export function addressKey(address: string | undefined): string | undefined {
   if (!address?.includes(':') || address === '::1') return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]

@@ -5,7 +5,6 @@ import type { ApiError } from '../../src/api-error.js'
 import type { ApiResponse, Connection } from '../../src/protocol/api-request.js'
 import { clearTimeout, setImmediate, setTimeout } from '../platform.js'
 
-/** Behaviour that a socket of our own server adds to Node's. */
 export type HttpConnection = ReturnType<typeof createHttpConnection>
 
 /** Minimum wait for a half-closed client, in ms. */
@@ -17,10 +16,7 @@ const LINGER = 1_000
 /** Runs a task once everything that has arrived on any connection is parsed. */
 export type Later = (task: () => void) => void
 
-/**
- * Runs all tasks of a turn of the event loop in one go, each in its own async context, which
- * tracing needs. One immediate per task would take 4 to 7 % more CPU time.
- */
+/** Each task has its own async context, for tracing. An immediate per task takes 4 to 7 % more CPU time. */
 export function createLater(): Later {
   let waiting: (() => void)[] = []
 
@@ -70,9 +66,8 @@ export function createHttpConnection(
       return true
     },
     /**
-     * Serves a new request once everything that has arrived is parsed, on every connection: usually
-     * its body, and on closing perhaps further requests. Requests that arrive together are served
-     * side by side, which is faster than one at a time.
+     * Serves a new request once everything that has arrived is parsed, on every connection: its body,
+     * on closing further requests, and others, as serving them side by side is faster.
      */
     defer(serve: () => void): void {
       deferred = serve
@@ -151,10 +146,7 @@ function endGently(socket: Socket): void {
   socket.resume()
 }
 
-/**
- * Takes over from Node, which stops managing the socket on CONNECT: pending responses still need
- * its drain events, and a reset must not become an uncaught error.
- */
+/** On CONNECT, Node abandons the socket, whose responses still need drain events and an error listener. */
 function keepForConnect(socket: Socket): () => void {
   // Node's listener, which passes the event on to the current response.
   const drains = socket.listeners('drain') as (() => void)[]

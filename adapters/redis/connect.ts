@@ -25,7 +25,7 @@ export interface Access {
   readonly connectTimeoutMs: number
 }
 
-/** Time in ms after which a socket with unanswered commands is replaced: it died silently. */
+/** In ms; a socket that leaves commands unanswered for so long has died. */
 const SILENCE = 5_000
 /** Between two attempts to connect, in ms. */
 const LONGEST_PAUSE = 1_000

@@ -22,11 +22,7 @@ import { probe } from './probe.js'
 import { ADDRESS, createRateLimits, type RedisRateLimitStore } from './rate-limits.js'
 
 export const REDIS_OPTIONS = {
-  /**
-   * `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or
-   * `client`.
-   * @default none
-   */
+  /** `redis://user:password@host:6379/0`, or `rediss:`, `valkey:`, `valkeys:`; give this or `client`. @default none */
   url: optional(isString),
   /** A `Redis` or `Cluster` of ioredis, which stays open on `close`. @default none */
   client: optional(typed<RedisClient>(hasMethods('call'))),
@@ -110,7 +106,6 @@ export function redisRateLimitStore(options: RedisOptions): RedisRateLimitStore 
   }
 }
 
-/** @throws OptionError */
 export function addressOf(url: string): string {
   const schemes = ['redis:', 'rediss:', 'valkey:', 'valkeys:']
   return serverAddress(url, schemes, 'redis://user:password@host:6379/0')

@@ -31,8 +31,7 @@ export interface RateLimitParts {
 /** Callers without a valid key are counted in this process, so strangers cannot fill the server. */
 export const ADDRESS = 'addr:'
 
-/** In ms. */
-const PING_TIMEOUT = 1_000
+const PING_TIMEOUT_MS = 1_000
 
 export function createRateLimits(
   parts: RateLimitParts,
@@ -70,7 +69,7 @@ export function createRateLimits(
       await Promise.all(commands.map(command => ask(...command)))
     },
     async ping() {
-      await inTime(PING_TIMEOUT, probe(connection.client, prefix)).catch(fail)
+      await inTime(PING_TIMEOUT_MS, probe(connection.client, prefix)).catch(fail)
     },
     close,
   }

@@ -39,7 +39,7 @@ interface Parts {
   readonly judge: () => void
 }
 
-/** Lets the store answer the requests of one state, with their faults and delays. */
+/** Answers the requests of one state, with their faults and delays. */
 export function createRequests(
   { track: { events }, time, watch }: RequestsOptions,
   { store, now, faults, journal, tell, judge }: Parts,
@@ -112,7 +112,6 @@ export function createRequests(
     return { n, answering, end, source, injectedFault: () => fault, answered }
   }
 
-  /** A delayed request takes effect later than it arrives. */
   function delayedStore(id: number): ApiHandler {
     return {
       ...store,

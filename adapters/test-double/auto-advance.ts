@@ -53,10 +53,7 @@ export interface Turns {
   keepAlive(): void
 }
 
-/**
- * Turns of the event loop. A request of this process takes a few, also over a socket, and code
- * under test may use timers of zero length, two in a row of which still come first.
- */
+/** A request takes a few turns, also over a socket, and timers of zero length, two in a row, come first. */
 export function createTurns(): Turns {
   let timer: Partial<NodeJS.Timeout> | undefined
   let isAlive = false

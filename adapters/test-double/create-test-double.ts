@@ -40,10 +40,7 @@ function copied<T>(faults: T): T {
 /** A snapshot with a full journal is larger than any animal. */
 const MAX_BODY_BYTES = 16 * 1_048_576
 
-/**
- * Adds commands beside a double, over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with
- * its own `_control`. The API itself stays as it is.
- */
+/** Adds commands over HTTP: `/_control`, and worlds below `/worlds/<id>`, each with its own `_control`. */
 export function withControl(
   double: JudgedDouble,
   options: TestDoubleOptions & { readonly control: string },

@@ -44,23 +44,14 @@ export const DOUBLE_OPTIONS = {
   ...OF_STORE,
   /** The valid API keys. @default DEMO_KEYS */
   apiKeys: withDefault(apiKeys, DEMO_KEYS),
-  /**
-   * Answers preflights and sends CORS headers, for every origin.
-   * @default true for requests over HTTP, false for `fetch`
-   */
+  /** Answers preflights and sends CORS headers, for every origin. @default true over HTTP, false for `fetch` */
   cors: optional(isBoolean),
-  /**
-   * The instant at which the clock is frozen, or 'running' for real time.
-   * @default '2030-01-01T00:00:00Z'
-   */
+  /** The instant at which the clock is frozen, or 'running' for real time. @default '2030-01-01T00:00:00Z' */
   time: withDefault(
     rule<Instant>('an instant', () => true),
     '2030-01-01T00:00:00Z',
   ),
-  /**
-   * The initial animals, which get the ids 1, 2, 3 …: an array of NewPet, as `seed` takes it.
-   * @default none
-   */
+  /** The initial animals, which get the ids 1, 2, 3 …: an array of NewPet, as `seed` takes it. @default none */
   pets: optional(rule<readonly NewPet[]>('an array of animals without ids', () => true)),
   /**
    * Initial animals with ids, in place of `pets`: `{ pets, nextId }`, as `snapshot()` returns it.
@@ -83,10 +74,7 @@ export const DOUBLE_OPTIONS = {
   journalCharacters: withDefault(isCount, 8_388_608),
   /** Rules that a test breaks on purpose: the verdict lists them, but stays ok. @default none */
   allow: withDefault(typed<readonly RuleId[]>(isArray), []),
-  /**
-   * Number of clients that share a key, for the verdict: with 1, every early request is certain.
-   * @default inferred from concurrent requests
-   */
+  /** Clients that share a key: with 1, every early request is certain. @default inferred from concurrent requests */
   clients: optional(isCount),
   /** Findings name the line that called `fetch`. @default whether GITHUB_ACTIONS is `true` */
   callSites: optional(isBoolean),
@@ -117,7 +105,6 @@ export interface TestDoubleOptions extends OptionsOf<typeof DOUBLE_OPTIONS> {}
 
 type DoubleSettings = ReturnType<typeof read>
 
-/** @throws OptionError naming the invalid option and its value */
 export function readDoubleOptions(given: TestDoubleOptions): DoubleSettings {
   if (Object.keys(given).length > 0) return read(given)
   defaultSettings ??= read(given)
@@ -155,7 +142,6 @@ function read(given: TestDoubleOptions) {
   }
 }
 
-/** Copies the animals, because the caller may change them. */
 function readInitial(
   pets: readonly NewPet[] | undefined,
   snapshot: Pick<PetSnapshot, 'pets' | 'nextId'> | undefined,

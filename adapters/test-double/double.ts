@@ -59,7 +59,6 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   /**
    * Runs code that sleeps on the clock: whenever nothing else can happen, the clock advances to the
    * end of the next sleep, timer or delay.
-   * @returns what `work` returns
    */
   run<T>(work: () => Awaitable<T>): Promise<T>
   /** Faults to inject into the next requests that match. */
@@ -83,10 +82,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   digest(): Promise<string>
   /** Exchanges in the order of arrival. @throws OptionError */
   requests(filter?: ExchangeFilter): readonly JournalEntry[]
-  /**
-   * Exchanges as an HTTP archive (HAR 1.2), which the developer tools of browsers open.
-   * @throws OptionError
-   */
+  /** Exchanges as HAR 1.2, which the developer tools of browsers open. @throws OptionError */
   har(filter?: ExchangeFilter): Har
   /** Number of exchanges that the journal has dropped. */
   readonly dropped: number
@@ -99,8 +95,7 @@ export interface TestDouble extends ServedHandler, AsyncDisposable {
   record(): Promise<StepRecording>
   /**
    * Findings about the client since the last reset or `clearRequests`; since the start: in all
-   * worlds, and before resets as well.
-   * @default { since: 'reset' }
+   * worlds, and before resets as well. @default { since: 'reset' }
    */
   report(options?: ReportOptions): Report
   /**
@@ -135,23 +130,20 @@ export interface JudgedDouble extends TestDouble {
   isBusy(): boolean
   tell(act: Act): void
   state(): ObservableState
-  /** Resets, and freezes the clock at this instant, in ms since the Unix epoch. */
+  /** Resets, and freezes the clock at this instant, in ms. */
   restart(now: number): void
   unref(): void
 }
 
 /**
  * Composes a double from its parts. A request passes them in this order:
- * 1. `fetch.ts` in process, `servers.ts` on a socket, behind the control tree of
- *    `create-test-double.ts`
+ * 1. `fetch.ts` in process, `servers.ts` on a socket, behind the control tree if there is one
  * 2. `state.ts`: the state at its arrival, which answers it even if a reset begins another one
  * 3. `answer-requests.ts`: enters it in the journal, takes its faults, and waits for its delay
  * 4. `faults/inject-fault.ts`: the answer of the store, as the faults leave it
- * 5. the journal and, once asked for a report, the verdict; the event log (`events.ts`), for
- *    recordings
+ * 5. the journal and, once asked for a report, the verdict; for recordings, the log of `events.ts`
  * @param around adds to what its servers serve, such as a control tree
  * @param above the verdict on the double whose world this is
- * @param watch sees every request
  * @param source the time that its clock follows while it runs
  */
 export function createDouble(

@@ -12,10 +12,8 @@ import { at, textResponse } from './text-response.js'
 type FetchInput = Parameters<typeof fetch>[0]
 
 /**
- * Creates a stand-in for the global `fetch` below one base URL, without a socket: it behaves like
- * undici's on one.
+ * Stands in for the global `fetch` below one base URL, as undici's behaves on a socket.
  * @param isWaiting returns true while a request of the double is delayed
- * @param hasStacks captures the stack of each call
  */
 export function createFetch(
   begin: () => (request: ReadRequest) => Promise<ApiResponse>,
@@ -144,10 +142,7 @@ function headersOf(given: RequestInit['headers'], type?: string): Outgoing['head
   return fieldsOf(headers)
 }
 
-/**
- * Returns what `Headers` would make of the given headers, whose construction costs a tenth of the
- * call; undefined if `Headers` would change a value.
- */
+/** As `Headers` would give them, which cost a tenth of the call; undefined if it would change a value. */
 function plainHeaders(given: RequestInit['headers']): Outgoing['headers'] | undefined {
   if (given === undefined) return {}
   if (given === null || Object.getPrototypeOf(given) !== Object.prototype) return undefined

@@ -34,7 +34,6 @@ export function createServers(
   const servers = new Set<HttpServer>()
 
   return {
-    /** @throws OptionError */
     async listen(options?: ListenOptions): Promise<DoubleServer> {
       check('options', options, optional(isObject))
       const { basePath, maxBodyBytes, handle, endDelays, token } = current()

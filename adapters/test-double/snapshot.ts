@@ -27,7 +27,6 @@ function freeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
-/** @throws ApiError `invalid_request` naming the field */
 export function checkSnapshot(value: Snapshot): Snapshot {
   if (OWN.has(value)) return value
   const parsed = snapshotSchema.safeParse(value, { error: z.en().localeError })

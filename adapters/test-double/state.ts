@@ -74,11 +74,7 @@ export function createCurrentState(options: StateOptions, begin: Beginning, verd
   }
 }
 
-/**
- * All mutable state of a double but its clock, created and replaced as a whole: a reset misses
- * nothing because it keeps nothing, and a request in flight ends in the state it began in.
- * @param record feeds the verdict
- */
+/** All mutable state but the clock: a reset replaces it, and a request ends in the state it began in. */
 export function createState(
   options: StateOptions,
   begin: Beginning,
@@ -132,13 +128,9 @@ export function createState(
     inspect: { usage: rateLimitStore.inspect, animals: storage.list } as Inspect,
     handle: requests.handle,
     isBusy: requests.isBusy,
-    /** Stores a pet without a request. A storage in memory answers synchronously. */
+    /** A storage in memory answers synchronously. */
     insert: (pet: NewPet) => storage.insert(toNewPet(pet, options.store.defaultStatus)) as Pet,
-    /**
-     * Closes its part of the report since the start. Requests in flight are still added, and wait
-     * for no more delays.
-     * @param at freezes their time
-     */
+    /** Requests in flight are still reported, and wait for no more delays. @param at freezes their time */
     end(at?: number): void {
       endedAt = at
       recording.end()

@@ -1,7 +1,6 @@
 /**
- * A `Response` with a text as its body. Making one of the platform's costs a seventh of a call, and
- * making a stream of its body more than the call, so each is made when a caller needs it. Defined
- * on first use, as naming `Response` makes Node load all of `fetch`.
+ * A `Response` of the platform costs a seventh of a call, and a stream of its body more than the call,
+ * so each is made when needed. Defined on first use, as naming `Response` makes Node load all of `fetch`.
  */
 function defineTextResponse() {
   class TextResponse {

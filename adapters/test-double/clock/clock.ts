@@ -44,10 +44,7 @@ export interface ClockState {
   readonly auto?: boolean | undefined
 }
 
-/**
- * A clock that a test controls: a function that returns ms since the Unix epoch, frozen or running
- * along real time.
- */
+/** A function that returns ms since the Unix epoch, frozen or running along real time. */
 export type VirtualClock = Clock &
   Pick<
     ControlledClock,
@@ -76,7 +73,6 @@ export class ControlledClock extends CallableClock {
   readonly #waits = createWaits(() => this.#timer.ref(this.#waits.hasRef()))
   readonly #timer = createProcessTimer(() => this.#endWaits())
   readonly #listener: ClockListener
-  /** The time that it follows while it runs. */
   readonly source: Clock
   #frozenAt: number | undefined
   #from = { own: 0, real: 0 }
@@ -101,10 +97,7 @@ export class ControlledClock extends CallableClock {
     return this.#scale
   }
 
-  /**
-   * Jumps ahead by itself: to the end of a delay fault, and to the time that a Retry-After names.
-   * @default false
-   */
+  /** Jumps ahead to the end of a delay fault, and to the time that a Retry-After names. @default false */
   get auto(): boolean {
     return this.#auto
   }
@@ -122,11 +115,7 @@ export class ControlledClock extends CallableClock {
     this.#listener.onChange?.()
   }
 
-  /**
-   * Advances by a duration: `advance('61s')`, `advance(61_000)`. Delays, sleeps and timers due by
-   * then end in the order of their time.
-   * @throws OptionError
-   */
+  /** Advances by a duration such as '61s'. Delays, sleeps and timers end in their order. @throws OptionError */
   readonly advance = (duration: Duration): void => {
     this.#move(instantOf('now', this.read() + durationOf('advance', duration)))
     this.#listener.onChange?.()
@@ -147,11 +136,7 @@ export class ControlledClock extends CallableClock {
     this.#listener.onChange?.()
   }
 
-  /**
-   * Resolves once `ms` have passed on this clock, like `setTimeout` of `node:timers/promises`. A
-   * reset drops the wait.
-   * @throws the signal's reason
-   */
+  /** Like `setTimeout` of `node:timers/promises`. A reset drops the wait. @throws the signal's reason */
   readonly sleep = (
     ms: number,
     options: { readonly signal?: AbortSignal | undefined } = {},
@@ -246,7 +231,7 @@ export class ControlledClock extends CallableClock {
     return { now: this.read(), ...this.#settings() }
   }
 
-  /** Returns a value that changes whenever anything but time changes the clock. */
+  /** Changes whenever anything but time changes the clock. */
   revision(): unknown {
     const { own, real } = this.#from
     const place = this.frozen ? { now: this.#frozenAt } : { offset: own - real * this.#scale }

@@ -32,10 +32,7 @@ export const FAULTS = [
 ] as const
 
 export const EXPLORE_OPTIONS = {
-  /**
-   * Faults to inject, as text or as objects, which `operation` and `keyId` restrict.
-   * @default FAULTS
-   */
+  /** Faults to inject, as text or as objects, which `operation` and `keyId` restrict. @default FAULTS */
   faults: withDefault(
     rule<readonly (string | Fault)[]>('an array of at least one fault', isFilled),
     FAULTS,
@@ -71,7 +68,6 @@ export const EXPLORE_OPTIONS = {
  */
 export interface ExploreOptions extends OptionsOf<typeof EXPLORE_OPTIONS> {}
 
-/** @throws OptionError */
 export function readExploreOptions(given: ExploreOptions) {
   const options = settingsOf(EXPLORE_OPTIONS, given)
   if (options.double.time === 'running') {

@@ -14,9 +14,8 @@ export interface Shown {
 }
 
 /**
- * Selects the faults worth a run at a request.
- * @returns the faults with different effects on the client or the store, each with its
- * indistinguishable twins, and the number of faults left out as equal to another or to none
+ * Selects the faults worth a run at a request: those with different effects, each with its
+ * indistinguishable twins. `pruned` counts those equal to another or to none.
  */
 export function faultsAt(request: Shown, faults: readonly Fault[]) {
   const possible = faults.filter(fault => isFor(fault, request))

@@ -15,14 +15,11 @@ import { catchRejections } from './unhandled-rejections.js'
 import { createQuickTurns, EndlessError, untilIdle } from './virtual-time.js'
 import { watchRequests } from './watch-requests.js'
 
-/** Arguments of the work: a double in virtual time. */
+/** A double in virtual time, and parts of it. */
 export interface Tools {
   readonly double: TestDouble
-  /** `double.fetch` */
   readonly fetch: typeof fetch
-  /** `double.clock` */
   readonly clock: VirtualClock
-  /** `double.clock.sleep` */
   readonly sleep: VirtualClock['sleep']
 }
 

@@ -54,9 +54,8 @@ interface Passed extends Candidate {
 
 /**
  * Runs every schedule that earlier runs show to be possible, by number of faults. Two runs are the
- * same until the first request that only one of them gives a fault, so a schedule is extended only
- * behind its last request, and none comes up twice. A schedule that contains a failed one is left
- * out, as its failure would not be minimal.
+ * same until the first request that only one gives a fault, so a schedule is extended only behind its
+ * last request. One that contains a failed one is left out, as its failure would not be minimal.
  */
 export async function search<Failure>(options: SearchOptions<Failure>) {
   const { faults, once = [], depth, schedules, jobs = 1, run, onRun, order } = options

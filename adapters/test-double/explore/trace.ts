@@ -1,9 +1,6 @@
 import type { TestDouble } from '../double.js'
 
-/**
- * Tracks the callers of `fetch` and `sleep` that are still waiting.
- * @returns lists the callers, oldest first, such as `fetch at client.js:12`
- */
+/** Lists the callers of `fetch` and `sleep` that still wait, oldest first: `fetch at client.js:12`. */
 export function traceWaits(double: TestDouble): () => readonly string[] {
   const waiting = new Set<string>()
   const { fetch, clock } = double

@@ -21,10 +21,7 @@ interface Limits {
   readonly isOver: () => boolean
 }
 
-/**
- * Turns for `runOn` that suit many short runs: they take real time only when the process waits for
- * something other than the double, such as a file or a real timer. They throw an EndlessError.
- */
+/** For many short runs: takes real time only when the process waits for something besides the double. */
 export function createQuickTurns(
   { clock, isBusy }: Pick<JudgedDouble, 'clock' | 'isBusy'>,
   { limit, isOver }: Limits,

@@ -1,7 +1,4 @@
-/**
- * Returns a number from 0 up to 1, exclusive: the same for the same seed and count, on every
- * machine. The count is the whole state, so that a snapshot can carry it.
- */
+/** From 0 up to 1, exclusive, on every machine. The count is the whole state, which a snapshot can carry. */
 export function draw(seed: number, count: number): number {
   // A Weyl sequence, mixed as in MurmurHash3, so that neighbours are unrelated.
   let bits = mix(seed) + Math.imul(count + 1, GOLDEN_RATIO)

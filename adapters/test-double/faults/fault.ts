@@ -48,10 +48,7 @@ export const SCOPE_OPTIONS = {
    * @default any headers
    */
   requestHeaders: optional(typed<Readonly<Record<string, string | boolean>>>(isObject)),
-  /**
-   * Start: an instant, or a duration such as '30s' after arming, by the double's clock.
-   * @default at once
-   */
+  /** Start: an instant, or a duration such as '30s' after arming, by the double's clock. @default at once */
   from: TIME,
   /** End, exclusive; written like `from`. @default never */
   until: TIME,
@@ -97,7 +94,6 @@ export interface Armed {
   drawn: number
 }
 
-/** @throws OptionError naming the field, the rule and the value */
 export function checkFault(fault: Fault, isKeyId: Rule): void {
   const kind = isOneOf(KINDS)
   check('kind', Object(fault).kind, kind)
@@ -111,7 +107,6 @@ export function checkFault(fault: Fault, isKeyId: Rule): void {
   }
 }
 
-/** Returns the same fault with its durations in ms. */
 export function inMs<F extends Fault | ArmedFault>(fault: F): F {
   const rules: Declared = kindOf(fault.kind)?.options ?? {}
   const fields = Object.entries(fault).map(([name, value]) => [

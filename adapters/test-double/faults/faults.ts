@@ -26,11 +26,7 @@ export interface TakenFaults {
   readonly fire?: (kind: Fault['kind']) => void
 }
 
-/**
- * @param begin faults armed at the start, such as in a snapshot
- * @param beginAt the start, in ms
- * @param isWorld allows faults of the options to name keys of another double
- */
+/** @param isWorld allows faults of the options to name keys of another double */
 export function createFaults(
   keyIds: () => readonly string[],
   now: Clock,
@@ -55,7 +51,6 @@ export function createFaults(
     clear(fault?: Fault): void {
       for (const one of armed) if (!fault || textOf(one.fault) === textOf(fault)) drop(one)
     },
-    /** Draws for a request: a delay, another fault, both, or undefined. */
     take(call: Call, headers: RequestHeaders): TakenFaults | undefined {
       if (armed.length === 0) return undefined
       const request = { ...call, headers, at: now() }

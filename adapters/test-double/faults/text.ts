@@ -15,8 +15,6 @@ import {
  * the operation has run, and any other fields as JSON.
  * `reset` · `delay:31s` · `status:503` · `status:503-after` · `status:503{"retryAfter":2}`
  * @param name source of the text, for messages
- * @param scope allowed scope fields
- * @throws OptionError
  */
 export function parseFault(name: string, text: string, scope: Scope = ANY_REQUEST): Fault {
   const { kind, argument, json } = /^(?<kind>\w*)(?::(?<argument>[^{]*))?(?<json>\{.*)?$/s.exec(
@@ -41,7 +39,6 @@ export function wholeText({ kind, ...fields }: Fault): string {
   return `${kind}:${argument}${fieldsText(others)}`
 }
 
-/** @throws OptionError naming the text and the field */
 export function checkFault(name: string, fault: Fault, scope: Scope = ANY_REQUEST): Fault {
   check(name, fault, isObject)
   for (const field of [...SCOPE, 'jitter', 'real']) {

@@ -3,8 +3,7 @@ import type { AnswerStep, RecordingFile, SendStep, Step } from './file.js'
 import type { Difference } from './replay-steps.js'
 
 /**
- * Compares two recordings of the same work step by step. If their clocks differ, fields that depend
- * on the time do not count: times, limits, and digests.
+ * Compares two recordings of the same work. If their clocks differ, times, limits and digests do not count.
  * @returns the first different step, 0 being the beginning; if an injected fault caused it, also
  * the first difference apart from faults
  */

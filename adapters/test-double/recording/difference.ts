@@ -1,10 +1,6 @@
 import { toJson } from '../../../src/lib/json.js'
 
-/**
- * Describes the first difference of two recorded values in one line, such as `status 503 instead of
- * 201`; undefined if they are equal.
- * @param name of the values, for the text
- */
+/** The first difference of two recorded values, such as `status 503 instead of 201`. */
 export function firstDifference(was: unknown, is: unknown, name = 'value'): string | undefined {
   if (!isObject(was) || !isObject(is)) {
     return was === is ? undefined : `${name} ${shown(is, was)} instead of ${shown(was, is)}`

@@ -122,7 +122,6 @@ export class RecordingError extends Error {
 }
 brand({ RecordingError })
 
-/** @param name of the file in messages @throws RecordingError */
 export function readRecording(text: string, name: string): RecordingFile {
   const value = jsonOf(text, name)
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown }

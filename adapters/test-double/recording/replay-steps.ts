@@ -54,7 +54,6 @@ export async function openRecording(text: string): Promise<OpenRecording> {
   }
 }
 
-/** @throws OptionError for options that a file should not have */
 export function createDoubleFor({ begin }: RecordingFile, control: string = crypto.randomUUID()) {
   const { keys, options: given, at } = begin
   const options = { ...given, apiKeys: keysOf(keys), time: at, control }
@@ -87,10 +86,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Replays steps on a double that was created for this recording. Requests proceed in the order in
- * which they were recorded, however they are sent.
- * @param send sends a request to the double, by default directly
- * @returns the first difference, at which it stops; undefined if every step came out as recorded
+ * Replays steps until the first that comes out in another way, and returns the difference. Requests
+ * proceed in the order in which they were recorded, however they are sent.
  */
 export async function takeSteps(
   { double, worlds }: ReturnType<typeof createDoubleFor>,

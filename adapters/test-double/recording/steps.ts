@@ -79,10 +79,7 @@ function stepAct({ act, state }: DoubleEvent, before: number, names: KeyNames): 
   }
 }
 
-/**
- * Observes what a step may have changed. Animals are never changed or removed, so only new ones
- * count; of idempotency keys, their number and the newest.
- */
+/** Animals are never changed or removed, so only new ones count; of keys, their number and the newest. */
 function createObserver(names: KeyNames): (state: ObservableState) => unknown {
   const seen = new WeakMap<ObservableState, { pets: number; keys: number }>()
   return state => {
