@@ -57,7 +57,7 @@ export const CLIENT_OPTIONS = {
       'an address that begins with redis://, rediss://, valkey:// or valkeys://, or a client of ioredis',
     accepts: value =>
       typeof value === 'string'
-        ? /^(redis|valkey)s?:\/\/[^/]/.test(value) && isUrl(value)
+        ? /^(redis|valkey)s?:\/\/[^/?#\s]/.test(value) && URL.canParse(value)
         : hasMethods('duplicate').accepts(value),
     secret: true,
   }),
@@ -110,7 +110,3 @@ export const isIdempotencyKey = rule(
   '1 to 255 printable ASCII characters',
   value => typeof value === 'string' && /^[\x20-\x7e]{1,255}$/.test(value),
 )
-
-function isUrl(address: string): boolean {
-  return URL.canParse(address) && new URL(address).host !== ''
-}

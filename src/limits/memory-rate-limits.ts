@@ -62,15 +62,12 @@ export function memoryRateLimitStore(): RateLimitStore {
     const start = startOfDay(now)
     if (start > today || start < today - DAY) startDay(start)
     const known = table.get(partition)
-    const name = known === undefined ? partitionFor(partition) : partition
+    const isNewAddress = known === undefined && partition.startsWith(ADDRESS)
+    const name = isNewAddress && addresses >= ADDRESSES ? SHARED_ADDRESS : partition
     const { decision, usage } = decide(known ?? table.get(name), limits, now)
-    if (known === undefined && name === partition && partition.startsWith(ADDRESS)) addresses++
+    if (isNewAddress && name === partition) addresses++
     table.set(name, usage)
     return decision
-  }
-
-  function partitionFor(partition: string): string {
-    return addresses >= ADDRESSES && partition.startsWith(ADDRESS) ? SHARED_ADDRESS : partition
   }
 
   function startDay(start: number): void {

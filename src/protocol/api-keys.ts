@@ -171,7 +171,7 @@ function createRing(keys: Keys, plans: PlanTable, sha256: Sha256 | null): KeyRin
 export const DIGEST = 'sha256:'
 
 function checkSamePlan(one: KnownKey, other: KnownKey): void {
-  if (one.plan === other.plan && hasSameLimits(one.limits, other.limits)) return
+  if (planOf(one) === planOf(other)) return
   throw invalidKeys(
     'one plan for each id',
     `Expected all API keys of '${one.id}' to have the same plan and limits`,
@@ -182,12 +182,8 @@ function invalidKeys(expected: string, message: string): OptionError {
   return new OptionError({ option: 'apiKeys', expected }, message)
 }
 
-function hasSameLimits(one: Limits, other: Limits): boolean {
-  return (
-    one.perMinute === other.perMinute &&
-    one.perDay === other.perDay &&
-    one.banAfterRejections === other.banAfterRejections
-  )
+function planOf({ plan, limits }: KnownKey): string {
+  return [plan, limits.perMinute, limits.perDay, limits.banAfterRejections].join()
 }
 
 /**

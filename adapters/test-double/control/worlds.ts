@@ -7,14 +7,6 @@ import { DEMO_KEYS } from '../demo-keys.js'
 import { createDouble, type JudgedDouble } from '../double.js'
 import type { TestDoubleOptions } from '../double-options.js'
 
-export interface World {
-  readonly id: string
-  readonly baseUrl: string
-  readonly controlUrl: string
-  /** By id. */
-  readonly apiKeys: Readonly<Record<string, string>>
-}
-
 export interface WorldOptions {
   /** Replaces the animals that all worlds begin with. */
   readonly pets?: TestDoubleOptions['pets']
@@ -47,7 +39,7 @@ export function createWorlds(
     async create(
       { origin, token }: { readonly origin: string; readonly token: string },
       { pets, snapshot, apiKeys: given, time }: WorldOptions = {},
-    ): Promise<World> {
+    ) {
       if (worlds.size >= MOST) {
         throw new ApiError('invalid_request', `There are ${MOST} worlds already; delete some.`, {
           status: 409,
@@ -75,6 +67,7 @@ export function createWorlds(
         id,
         baseUrl: `${origin}${path}${BASE_PATH}`,
         controlUrl: `${origin}${path}/_control/${token}`,
+        /** Keys by their ids. */
         apiKeys: Object.fromEntries(
           Object.entries(apiKeys).map(([key, record]) => [record.id, key]),
         ),
