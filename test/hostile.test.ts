@@ -68,11 +68,11 @@ test('hostile - a hundred thousand levels of nesting are answered', async () => 
   }
 })
 
-test('hostile - ten thousand pipelined requests are answered, even to a client that reads late', async () => {
+test('hostile - three thousand pipelined requests are answered, even to a client that reads late', async () => {
   await using server = await serve()
   const client = await openSocket(server.port)
   client.socket.pause()
-  const count = 10_000
+  const count = 3_000
   client.write(GET.repeat(count - 1))
   client.write(GET.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
   await new Promise(setImmediate)

@@ -45,7 +45,7 @@ test('aborting - one signal for many calls: no warning, and all leave at once', 
   const pets = createClient({ ...BASE, maxQueued: 50_000, fetch: async () => new Response('[]') })
   const calls = Array.from({ length: 2_000 }, () => pets.listPets({}, { signal }))
   const stop = new AbortController()
-  const stopped = Array.from({ length: 20_000 }, () => pets.listPets({}, { signal: stop.signal }))
+  const stopped = Array.from({ length: 5_000 }, () => pets.listPets({}, { signal: stop.signal }))
   const reasons = Promise.allSettled(stopped)
   // Node 20 does not warn of them, but searches all of them to remove one.
   assert.equal(getEventListeners(stop.signal, 'abort').length, 1)

@@ -10,11 +10,10 @@ const FLEETS: readonly (readonly [
   atMost: number,
   rejections: number,
 ])[] = [
-  [{ plan: 'free', clients: 1, jobs: 300 }, 1.01, 0],
   [{ plan: 'free', clients: 2, jobs: 150 }, 1.15, 10],
   [{ plan: 'free', clients: 10, jobs: 30 }, 1.3, 45],
   [{ plan: 'free', clients: 30, jobs: 10 }, 1.3, 130],
-  [{ plan: 'pro', clients: 10, jobs: 300 }, 1.3, 130],
+  [{ plan: 'pro', clients: 10, jobs: 120 }, 1.3, 130],
 ]
 
 for (const [fleet, atMost, rejections] of FLEETS) {

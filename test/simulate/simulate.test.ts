@@ -15,21 +15,13 @@ test('simulate - 5,000 events of a seed break no invariant', async () => {
   assert.ok(steps >= 5_000)
 })
 
-test('simulate - the same seed has the same trace, another seed another one', async () => {
-  const [one, again, other] = [
-    await simulate(5, 1_500),
-    await simulate(5, 1_500),
-    await simulate(10, 1_500),
-  ]
-  assert.deepEqual(one, again)
-  assert.notEqual(one.digest, other.digest)
-})
-
-test('simulate - a scenario is plain data, and repeats its world after a round trip through a file', async () => {
-  const scenario = scenarioOf('9/4')
-  const repeated = JSON.parse(JSON.stringify(scenario))
+test('simulate - a scenario repeats its world after a round trip through a file, another seed has another one', async () => {
+  const scenario = scenarioOf('5/1')
+  const repeated = JSON.parse(JSON.stringify(scenarioOf('5/1')))
   assert.deepEqual(repeated, scenario)
-  assert.equal((await runWorld(repeated)).digest, (await runWorld(scenario)).digest)
+  const { digest } = await runWorld(scenario)
+  assert.equal((await runWorld(repeated)).digest, digest)
+  assert.notEqual((await runWorld(scenarioOf('10/1'))).digest, digest)
 })
 
 test('simulate - a failure is shrunk to the events that it needs', async () => {

@@ -75,7 +75,7 @@ test('digest - stays equal after a restore, whatever of the counts is past', asy
   const times = ['1s', '6h', '23h', '1d', '2d', -1_000, -3_600_000, -86_400_000]
   const random = randomFrom(5)
   const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T
-  for (let repetition = 0; repetition < 200; repetition++) {
+  for (let repetition = 0; repetition < 60; repetition++) {
     const one = createTestDouble()
     const other = createTestDouble()
     const both = (count: number, doubles: readonly TestDouble[]) => {

@@ -55,7 +55,6 @@ const CONFIGURATIONS: Readonly<
     }
   >
 > = {
-  'in memory': {},
   'with a JSON file, another base path, a deprecation date and no default status': {
     store: async () => ({
       storage: jsonFileStorage(`${folder()}/p.json`),
@@ -146,25 +145,6 @@ test('verify - a run waits for windows, never gets a 429 or a ban, and names wha
   for (const { name } of pets) {
     assert.match(name, /^[ \ufeff]?\[verify [0-9a-z]+\] |^(verify|123|1e3|true|null)$/)
   }
-})
-
-test('verify - on the frozen clock of a test double, limits and bans take no time', async () => {
-  await using double = createTestDouble()
-  const before = double.clock()
-  const options: VerifyOptions = {
-    baseUrl: double.baseUrl,
-    apiKey: 'demo-business',
-    spareApiKey: 'demo-free',
-    exhaust: true,
-    fetch: double.fetch,
-    clock: double.clock,
-    sleep: double.clock.sleep,
-  }
-  const { results } = await double.run(() => verify(options))
-  assert.deepEqual(failedIn(results), [])
-  const { outcome } = results.find(({ id }) => id === 'limits.ban-ends') ?? {}
-  assert.equal(outcome, 'passed')
-  assert.ok(double.clock() - before > 300_000)
 })
 
 test('verify - a check alone passes, and sends no more requests than it announces', async () => {
