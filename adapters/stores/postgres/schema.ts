@@ -30,7 +30,7 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
       first bigint NOT NULL,
       seen timestamptz NOT NULL DEFAULT now()
     ) WITH (fillfactor = 10);
-    CREATE TABLE ${schema}.pet_schema (version integer NOT NULL);
+    CREATE TABLE ${schema}.pet_schema (version integer PRIMARY KEY);
     INSERT INTO ${schema}.pet_schema VALUES (0);
     CREATE TABLE ${schema}.pet_keys (
       -- JSON strings, for the same reason as names.
@@ -44,7 +44,9 @@ export const MIGRATIONS: readonly ((schema: string) => string)[] = [
     );
     -- A scope may be longer than an index allows.
     CREATE UNIQUE INDEX pet_keys_used ON ${schema}.pet_keys (key, md5(scope));
-    CREATE INDEX pet_keys_expires ON ${schema}.pet_keys (expires)`,
+    CREATE INDEX pet_keys_expires ON ${schema}.pet_keys (expires);
+    -- No index on expressions can be the identity by which logical replication finds a row.
+    ALTER TABLE ${schema}.pet_keys REPLICA IDENTITY FULL`,
 ]
 
 /** Arbitrary; unlikely to collide with another program's. */

@@ -36,6 +36,8 @@ const engine = skip ? undefined : await startPostgres('max_connections=200')
 const pool = new pg.Pool({ connectionString: engine?.url ?? '' })
 // `end` does not wait for its connections to close, and the engine stops right after it.
 pool.on('error', () => {})
+// As before an upgrade by logical replication: all changes of all tables must be possible.
+if (!skip) await pool.query('CREATE PUBLICATION everything FOR ALL TABLES')
 const opened: PostgresStorage[] = []
 after(async () => {
   for (const storage of opened) await storage.close()
