@@ -6,6 +6,7 @@ import { NOT_INSTALLED, RedisError } from './failures.js'
 
 /** A client of ioredis: `Redis` for one server, or `Cluster`. */
 export interface RedisClient {
+  readonly options?: { readonly keyPrefix?: unknown }
   call(command: string, ...words: string[]): Promise<unknown>
   /** Only a cluster has it: the clients of its servers. */
   nodes?(role: 'master'): readonly RedisClient[]

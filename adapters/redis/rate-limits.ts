@@ -98,15 +98,18 @@ export function createRateLimits(
   async function allKeys(): Promise<string[]> {
     const keys = new Set<string>()
     const probes = prefix + PROBES
-    // Escapes the special characters of glob patterns.
-    const pattern = `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*`
     const { client } = connection
+    // ioredis adds it to the keys of commands, but not to patterns and replies.
+    const keyPrefix = String(client.options?.keyPrefix ?? '')
+    // Escapes the special characters of glob patterns.
+    const pattern = `${(keyPrefix + prefix).replace(/[\\*?[\]^-]/g, '\\$&')}*`
     for (const node of client.nodes?.('master') ?? [client]) {
       let cursor = '0'
       do {
         const reply = await node.call('SCAN', cursor, 'MATCH', pattern, 'COUNT', '1000')
         const [next, found] = reply as [unknown, unknown[]]
-        for (const key of found.map(String)) if (!key.startsWith(probes)) keys.add(key)
+        const own = found.map(key => String(key).slice(keyPrefix.length))
+        for (const key of own) if (!key.startsWith(probes)) keys.add(key)
         cursor = String(next)
       } while (cursor !== '0')
     }

@@ -174,6 +174,18 @@ test('redis - a given client is used and left open', async () => {
   assert.deepEqual(await admin.keys('hosted:*'), ['hosted:ci'])
 })
 
+test('redis - the key prefix of a given client stands before the own one, in dumps and resets too', async t => {
+  const client = new Redis(url, { keyPrefix: 'app[1]:' })
+  t.after(() => client.disconnect())
+  const limits = redisRateLimitStore({ client, prefix: 'own:' })
+  await limits.consume('ci', PLANS.free, T0)
+  assert.deepEqual(await admin.keys('app*'), ['app[1]:own:ci'])
+  const [[partition, usage] = []] = await limits.dump()
+  assert.deepEqual([partition, usage?.minuteCount], ['ci', 1])
+  await limits.reset()
+  assert.deepEqual(await admin.keys('app*'), [])
+})
+
 test('redis - a cluster of three: quotas are exact, and all keys are dumped and reset', async () => {
   const nodes = await startRedisCluster()
   after(() => Promise.all(nodes.map(node => node.stop())))
