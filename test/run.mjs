@@ -37,12 +37,13 @@ const BEYOND_NODE = [
  */
 const TOGETHER = [
   ['client/'],
-  ['http/'],
+  ['http/', 'hostile.'],
   ['lib/', 'limits/', 'pets/', 'protocol/'],
   ['pages/'],
   ['stores/json-file/'],
   ['stores/kit/', 'stores/memory.', 'stores/sqlite/'],
   ['cli/serve/'],
+  ['cli/exec/report', 'cli/exec/through', 'cli/skill', 'cli/tools/', 'cli/usage'],
   ['verdict/judge/', 'verdict/log/'],
   ['verdict/unused', 'verdict/verdict'],
   ['test-double/explore/', 'test-double/recording/'],

@@ -142,7 +142,9 @@ test('exec --skip-waits - two recordings are alike, and can be replayed', async 
     string,
     string,
   ]
-  for (const file of [one, other]) await run(['--record', file], 'await calls(62)')
+  for (const file of [one, other]) {
+    assert.equal((await run(['--record', file], 'await calls(62)', runInThread)).code, 0)
+  }
   assert.equal((await runInThread(['diff', one, other])).code, 0)
   assert.equal((await runInThread(['replay', one, '--check'])).code, 0)
 })
@@ -151,6 +153,7 @@ test('exec --explore --skip-waits - a client without a time limit fails in a han
   const { code, stderr } = await run(
     ['--explore', '--faults', 'hang'],
     'while ((await get().catch(() => ({}))).status !== 200);',
+    runInThread,
   )
   assert.equal(code, 1)
   assert.match(stderr, /^Failed: listPets#1=hang: the command took longer than 60 s/m)
@@ -158,8 +161,8 @@ test('exec --explore --skip-waits - a client without a time limit fails in a han
   assert.match(stderr, /^Skipped (5\d s|1 min( \d+ s)?) of waits\.$/m)
 })
 
-function run(options: readonly string[], script: string) {
+function run(options: readonly string[], script: string, start = runCommand) {
   const command = [process.execPath, '--input-type=module', '-e', TOOLS + script]
   const env = { ...process.env, TOOLS }
-  return runCommand(['exec', '--skip-waits', ...options, '--', ...command], env)
+  return start(['exec', '--skip-waits', ...options, '--', ...command], env)
 }
