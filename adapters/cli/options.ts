@@ -129,12 +129,7 @@ const operations: Kind<readonly Operation[]> = {
   },
 }
 
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
-
-const address: Kind<Address> = {
+const address: Kind<{ readonly host: string; readonly port: number }> = {
   takes: '<host> or <host>:<port>',
   read: given => {
     if (/^\d*$/.test(given) || !URL.canParse(`http://${given}`)) return undefined

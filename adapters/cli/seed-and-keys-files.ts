@@ -139,7 +139,11 @@ export function sha256(text: string): string {
 }
 
 async function readJson(flag: string, path: string): Promise<unknown> {
-  const text = await readText(flag, path)
+  const bytes = await readBytes(path, flag)
+  const text = attempt(
+    () => decodeUtf8(bytes),
+    () => `${flag} ${path} is not valid UTF-8; save it as UTF-8`,
+  )
   const { value, duplicate } = attempt(
     () => parseFindingDuplicate(text),
     () => `${flag} ${path} is not valid JSON${describeSyntaxError(text)}`,
@@ -148,14 +152,6 @@ async function readJson(flag: string, path: string): Promise<unknown> {
   // In --keys, the name may be a key.
   const name = flag === '--keys' ? 'a name' : `\`${duplicate.name}\``
   throw new UsageError(`${flag} ${path} has ${name} twice, at ${duplicate.place}`)
-}
-
-async function readText(flag: string, path: string): Promise<string> {
-  const bytes = await readBytes(path, flag)
-  return attempt(
-    () => decodeUtf8(bytes),
-    () => `${flag} ${path} is not valid UTF-8; save it as UTF-8`,
-  )
 }
 
 function attempt<T>(task: () => T, messageFor: (error: OptionError) => string): T {

@@ -18,7 +18,7 @@ export async function stateOf(world: ConsoleWorld) {
     limits: world.limitsOf?.(key) ?? limits ?? plans[plan as keyof PlanTable],
     apiKey: world.isPublicKey(key) ? key : null,
     /** Null also while the rate limit store is unavailable. */
-    usage: await usageOf(world, id),
+    usage: await usageOf(world, id).catch(() => null),
   }))
   return {
     now: world.clock(),
@@ -35,9 +35,5 @@ export function limitsOf(handler: ApiHandler): ConsoleWorld['limitsOf'] {
 }
 
 async function usageOf(world: ConsoleWorld, keyId: string): Promise<Usage | null> {
-  try {
-    return (await world.usage?.(keyId)) ?? null
-  } catch {
-    return null
-  }
+  return (await world.usage?.(keyId)) ?? null
 }
