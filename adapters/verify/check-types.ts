@@ -38,7 +38,7 @@ export interface Names {
   /** A status with few animals, so that one page shows them all. */
   readonly status: PetStatus
   readonly origin: string
-  /** Path of the base address, such as `/v1`. */
+  /** Path of the base address, such as `/v1`; '' at the root. */
   readonly basePath: string
 }
 

@@ -13,7 +13,7 @@ import { checkCommand, conclude, environmentFor, nothingArrived, whileOthersSend
 /** Time limit for silence of the service, in ms. */
 const TIMEOUT_MS = 60_000
 
-/** @returns as `exec`, and 1 if the certificate of the service was refused */
+/** @returns the exit code as `exec` does; also 1 if the certificate of the service was refused */
 export async function main(
   settings: ExecSettings,
   { operands: words, given }: Call,

@@ -80,7 +80,6 @@ function redactFor({ request, keys }: Kept, world: WatchedWorld): Redact {
   return text => redactors.reduce((shown, redact) => redact(shown), text)
 }
 
-/** Headers that browsers and `fetch` add by themselves. */
 const ADDED_BY_CLIENTS =
   /^(sec-.*|accept|accept-encoding|accept-language|cache-control|connection|content-length|dnt|origin|pragma|priority|referer|user-agent)$/
 

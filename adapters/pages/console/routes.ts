@@ -75,7 +75,6 @@ async function archive(call: Call): Promise<ApiResponse> {
   return json(request, harOf(found.map(kept => archivedOf(kept, api.world, originOf(call)))))
 }
 
-/** Sends a request again with its own key and the changes of the body. */
 async function resend(call: Call, id: string): Promise<ApiResponse> {
   const { handler, api, request } = call
   const edit = await readBody(request, handler.maxBodyBytes)

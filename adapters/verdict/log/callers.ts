@@ -81,6 +81,7 @@ export function createNumbers(last = 0) {
   }
 }
 
+/** A double's `connect` opens nothing else. */
 function spanOf(connection: Connection | undefined): ConnectionSpan | undefined {
   return connection as ConnectionSpan | undefined
 }

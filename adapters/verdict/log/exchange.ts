@@ -84,6 +84,7 @@ export function outlineOf(recorded: Recorded, given?: (text: string) => string):
   const refusal = status !== null && status >= 400 && status !== 429 ? body : null
   const isInnocent = isPlain && unknown.length === 0 && refusal === null
   const redact = given ?? (isInnocent ? (text: string) => text : redactorOf(recorded, 'shown'))
+  // In the order of the snapshot schema.
   const outline: Exchange = {
     n: recorded.n,
     at: recorded.at,

@@ -70,6 +70,7 @@ export const authenticationChecks = checksOf(GROUP, {
     altered('with the key but its last character', key => `Bearer ${key.slice(0, -1)}`),
     altered('with the key and another last character', key => `Bearer ${key.slice(0, -1)}~`),
     altered('with a character before the key', key => `Bearer x${key}`),
+    // Properties of every object.
     ...['constructor', '__proto__'].map(keyed),
   ]),
   // A malformed request may also get 400 (RFC 6750 §3.1).

@@ -78,6 +78,7 @@ export const createPetChecks = checksOf(GROUP, {
     judge(reply) {
       expect.status(reply, 201)
       const status = memberOf(reply, 'status')
+      // The default status is not specified.
       const isKnown = status === undefined || isStatus(status)
       expect.that(reply, isKnown, 'a known `status`, or none', '"status"')
     },

@@ -1,7 +1,7 @@
 import { CheckFailure, CheckSkipped } from '../check-failure.js'
 import type { Call, Check, Names, Need, Reply, Subject } from '../check-types.js'
 
-/** By the rest of the id. */
+/** Checks of a group, by the rest of their ids. */
 export type Table = Readonly<Record<string, Entry & (Calls | Routine)>>
 
 interface Entry {
@@ -28,7 +28,7 @@ interface Routine {
 
 export interface Group {
   readonly name: string
-  /** Of the MUST, unless a check names another. */
+  /** Source of the requirements, which are MUST. */
   readonly source: string
   readonly needs?: readonly Need[]
   /** @default 1 */

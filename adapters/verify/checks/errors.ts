@@ -66,6 +66,7 @@ export function errorIssue(reply: Reply): string | undefined {
   return issues.length === 0 ? undefined : issues.join(', ')
 }
 
+/** Leaves it to another check to judge whether the request fails. */
 function skipUnless(reply: Reply, status: number): void {
   if (reply.status === status) return
   throw new CheckSkipped(`the request that should be ${status} was answered ${reply.status}`)
