@@ -70,10 +70,7 @@ export function createStreams(activity: Activity, world: WatchedWorld, onEmpty: 
   function watch(response: ServerResponse, watcher: Watcher, first: string): void {
     const { socket } = response.req
     // The client left before the first message was ready.
-    if (socket.readableEnded || socket.destroyed) {
-      response.destroy()
-      return
-    }
+    if (socket.readableEnded || socket.destroyed) return void response.destroy()
     response.writeHead(200, HEADERS)
     response.write(first)
     watchers.set(response, watcher)

@@ -233,8 +233,7 @@ function SaveHar({ live, world, rows }: PanelProps & { readonly rows: readonly R
   const numbers = rows.filter(({ epoch }) => epoch === live.epoch).map(({ n }) => n)
   const save = async () => {
     const text = await send('POST', pathsOf(world).console('har'), numbers.reverse())
-    if (text === undefined) return
-    saveFile('requests.har', text)
+    if (text !== undefined) saveFile('requests.har', text)
   }
   return (
     <>
