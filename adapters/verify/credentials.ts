@@ -1,4 +1,4 @@
-import { createSecrets, type Secrets, SHORTEST_SECRET } from '../verdict/log/hide-secrets.js'
+import { type Hide, hiderOf, SHORTEST_SECRET } from '../verdict/log/hide-secrets.js'
 
 export interface Credential {
   readonly label: string
@@ -43,12 +43,12 @@ export type Redaction = ReturnType<typeof createRedaction>
 export function createRedaction({ apiKey, spareApiKey }: Keys) {
   // A server may echo any of them, and Basic carries them in base64.
   const labels = new Map<string, string>()
-  let secrets: Secrets | undefined
+  let hide: Hide | undefined
   const add = (secret: string, label: string) => {
     for (const spelling of [secret, ...inBase64(secret)]) {
       if (!labels.has(spelling)) labels.set(spelling, label)
     }
-    secrets = undefined
+    hide = undefined
   }
   add(apiKey, '<key>')
   if (spareApiKey !== undefined) add(spareApiKey, '<spare key>')
@@ -56,8 +56,8 @@ export function createRedaction({ apiKey, spareApiKey }: Keys) {
   return {
     hide: (secret: string) => add(secret, '<credential>'),
     redact(text: string): string {
-      secrets ??= createSecrets(labels.keys())
-      return secrets.hide(text, secret => labels.get(secret) as string)
+      hide ??= hiderOf(labels.keys())
+      return hide(text, secret => labels.get(secret) as string)
     },
   }
 }

@@ -5,7 +5,7 @@ import {
   type KnownKey,
 } from '../../../src/protocol/api-keys.js'
 import type { ApiRequest } from '../../../src/protocol/api-request.js'
-import { createSecrets, SHORTEST_SECRET } from '../../verdict/log/hide-secrets.js'
+import { hiderOf, SHORTEST_SECRET } from '../../verdict/log/hide-secrets.js'
 import type { ReadRequest } from '../../verdict/log/read-request.js'
 import {
   REDACTED,
@@ -73,9 +73,9 @@ export function createKeyNames(tokens: readonly string[] = []) {
   function hider(): (text: string) => string {
     const named = [...byKey].filter(([key, name]) => key !== name)
     const hidden = new Map([...tokens.map(token => [token, REDACTED] as const), ...named])
-    const long = createSecrets([...hidden.keys()].filter(({ length }) => length >= SHORTEST_SECRET))
+    const hide = hiderOf([...hidden.keys()].filter(({ length }) => length >= SHORTEST_SECRET))
     const label = (secret: string) => hidden.get(secret) ?? ''
-    return text => long.hide(text, label).replace(WORD, word => hidden.get(word) ?? word)
+    return text => hide(text, label).replace(WORD, word => hidden.get(word) ?? word)
   }
 }
 

@@ -1,10 +1,10 @@
 /** Shorter secrets would also match parts of innocent words. */
 export const SHORTEST_SECRET = 8
 
-export type Secrets = ReturnType<typeof createSecrets>
+export type Hide = ReturnType<typeof hiderOf>
 
 /** Indexes secrets, so that a search takes time in proportion to the text only. */
-export function createSecrets(secrets: Iterable<string>) {
+export function hiderOf(secrets: Iterable<string>) {
   const known = new Set(secrets)
   known.delete('')
   /** By first character, in descending order. */
@@ -15,20 +15,18 @@ export function createSecrets(secrets: Iterable<string>) {
     if (longer.at(-1) !== secret.length) lengths.set(first, [...longer, secret.length])
   }
 
-  return {
-    /** Replaces secrets, including those percent-encoded or with JSON escapes. */
-    hide(text: string, labelOf: (secret: string) => string): string {
-      if (known.size === 0) return text
-      const found = secretsIn(text)
-      const { plain, starts } = unescaped(text)
-      if (plain === text) return replaced(text, found, labelOf)
-      const escaped = secretsIn(plain).map(({ secret, from, to }) => ({
-        secret,
-        from: starts[from] as number,
-        to: starts[to] as number,
-      }))
-      return replaced(text, [...found, ...escaped], labelOf)
-    },
+  /** Replaces secrets, including those percent-encoded or with JSON escapes. */
+  return (text: string, labelOf: (secret: string) => string): string => {
+    if (known.size === 0) return text
+    const found = secretsIn(text)
+    const { plain, starts } = unescaped(text)
+    if (plain === text) return replaced(text, found, labelOf)
+    const escaped = secretsIn(plain).map(({ secret, from, to }) => ({
+      secret,
+      from: starts[from] as number,
+      to: starts[to] as number,
+    }))
+    return replaced(text, [...found, ...escaped], labelOf)
   }
 
   /** Finds the longest secret at each place; they may overlap. */

@@ -1,6 +1,6 @@
 import { DIGEST, type Sha256 } from '../../../src/protocol/api-keys.js'
 import type { ApiRequest } from '../../../src/protocol/api-request.js'
-import { createSecrets, SHORTEST_SECRET } from './hide-secrets.js'
+import { hiderOf, SHORTEST_SECRET } from './hide-secrets.js'
 import type { ReadRequest } from './read-request.js'
 
 export const REDACTED = 'REDACTED'
@@ -41,8 +41,8 @@ export type Redact = (text: string) => string
 export function redactorOf({ request, keys, sha256 }: Captured, short: 'shown' | 'words'): Redact {
   const valid = indexed(keys)
   const presented = presentedIn(request).filter(word => !valid.all.has(word))
-  const own = createSecrets(presented.filter(isLong))
-  const inPlace = (text: string) => own.hide(valid.long.hide(text, label), label)
+  const hideOwn = hiderOf(presented.filter(isLong))
+  const inPlace = (text: string) => hideOwn(valid.hideLong(text, label), label)
   if (short === 'shown') return inPlace
   let left = sha256 && valid.hasDigests ? MOST_DIGESTED : 0
   const isSecret = (word: string) =>
@@ -106,8 +106,8 @@ function namesOf(keys: Keys): readonly string[] {
 }
 
 function indexOf(keys: readonly string[]) {
-  const long = createSecrets(keys.filter(isLong))
-  return { all: new Set(keys), long, hasDigests: keys.some(key => key.startsWith(DIGEST)) }
+  const hideLong = hiderOf(keys.filter(isLong))
+  return { all: new Set(keys), hideLong, hasDigests: keys.some(key => key.startsWith(DIGEST)) }
 }
 
 /** Credentials have fewer words; looking further would only cost time. */

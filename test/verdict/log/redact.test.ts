@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSecrets } from '../../../adapters/verdict/log/hide-secrets.js'
+import { hiderOf } from '../../../adapters/verdict/log/hide-secrets.js'
 import { redactorOf } from '../../../adapters/verdict/log/redact.js'
 
 const LABEL = () => '*'
 
 test('secrets - are hidden wherever they are and however they are spelled', () => {
-  const secrets = createSecrets(['ab/cdEF+gh', 'demo-free'])
+  const hide = hiderOf(['ab/cdEF+gh', 'demo-free'])
   for (const [text, shown] of [
     ['ab/cdEF+gh', '*'],
     ['xab/cdEF+ghx', 'x*x'],
@@ -19,25 +19,25 @@ test('secrets - are hidden wherever they are and however they are spelled', () =
     ['%', '%'],
     ['', ''],
   ] as const) {
-    assert.equal(secrets.hide(text, LABEL), shown, text)
+    assert.equal(hide(text, LABEL), shown, text)
   }
 })
 
 test('secrets - one that contains a percent sign is found as it is and encoded', () => {
-  const secrets = createSecrets(['ab%41cdef', 'next-one'])
-  assert.equal(secrets.hide('ab%41cdef ab%2541cdef abAcdef next%2Done', LABEL), '* * abAcdef *')
+  const hide = hiderOf(['ab%41cdef', 'next-one'])
+  assert.equal(hide('ab%41cdef ab%2541cdef abAcdef next%2Done', LABEL), '* * abAcdef *')
 })
 
 test('secrets - those that overlap or contain each other leave nothing behind', () => {
-  const secrets = createSecrets(['abcdefgh', 'cdefghijkl', 'abcdefghijklmnop', 'mnopqrst'])
-  assert.equal(secrets.hide('abcdefghijkl', LABEL), '*')
-  assert.equal(secrets.hide('abcdefghijklmnopqrst.', LABEL), '*.')
-  assert.equal(secrets.hide('abcdefgh.cdefghijkl', LABEL), '*.*')
+  const hide = hiderOf(['abcdefgh', 'cdefghijkl', 'abcdefghijklmnop', 'mnopqrst'])
+  assert.equal(hide('abcdefghijkl', LABEL), '*')
+  assert.equal(hide('abcdefghijklmnopqrst.', LABEL), '*.')
+  assert.equal(hide('abcdefgh.cdefghijkl', LABEL), '*.*')
 })
 
 test('secrets - none, and an empty one, hide nothing', () => {
-  assert.equal(createSecrets([]).hide('text', LABEL), 'text')
-  assert.equal(createSecrets(['', 'short']).hide('a short text', LABEL), 'a * text')
+  assert.equal(hiderOf([])('text', LABEL), 'text')
+  assert.equal(hiderOf(['', 'short'])('a short text', LABEL), 'a * text')
 })
 
 test('redaction - keys of fewer than eight characters stay, or are redacted as whole words', () => {
