@@ -186,6 +186,7 @@ export async function listen(handler: ApiHandler, options?: ListenOptions): Prom
     })
   }
 
+  /** Includes sockets that Node forgets on CONNECT. */
   function destroyAll(): void {
     for (const socket of connections.keys()) socket.destroy()
   }

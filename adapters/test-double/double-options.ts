@@ -142,6 +142,7 @@ function read(given: TestDoubleOptions) {
   }
 }
 
+/** Copies the animals, because the caller may change them. */
 function readInitial(
   pets: readonly NewPet[] | undefined,
   snapshot: Pick<PetSnapshot, 'pets' | 'nextId'> | undefined,

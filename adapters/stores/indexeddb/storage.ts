@@ -37,7 +37,7 @@ export function createStorage(
         const [nextId, all, idempotencyKeys] = await Promise.all([
           readNextId(ids),
           resultOf(pets.getAll()),
-          // The order in which the keys were used.
+          // Animals never change, so this is the order in which the keys were used.
           resultOf(keys.index('petId').getAll()),
         ])
         return { pets: all, nextId, ...(idempotencyKeys.length > 0 && { idempotencyKeys }) }

@@ -11,7 +11,8 @@ interface Shared {
   closing?: Promise<void>
 }
 
-// Bundlers and hot reloads evaluate this module again. The number changes with these types.
+// Bundlers and hot reloads evaluate this module again. The number changes with these types, as a
+// process may load several releases.
 const KEY: unique symbol = Symbol.for('animal-adoption-store.json-files.1')
 const realm: typeof globalThis & { [KEY]?: Map<string, Shared> } = globalThis
 realm[KEY] ??= new Map()

@@ -70,6 +70,7 @@ export function createBatches<Item, Answer>(
      */
     mayGoFirst(): boolean {
       if (first === 0 || !isNextRow || working) return false
+      // Waits are measured.
       if (BATCHES.hasSubscribers) return false
       first--
       isNextRow = false
