@@ -34,7 +34,7 @@ import { readAs, UsageError, withoutSecrets } from '../usage-error.js'
 import { type Capture, type ChildRun, runChild } from './child-process.js'
 import { repeatText } from './repeat-command.js'
 import { type VerdictFile, withCommands } from './report-file.js'
-import { createVirtualTime, type Skips, skippedText, skipWaits } from './skip-waits.js'
+import { createVirtualTime, skippedText, skipWaits } from './skip-waits.js'
 
 export interface Result {
   readonly report: Report
@@ -128,7 +128,7 @@ export async function readSetup(settings: ExecSettings, words: readonly string[]
     )
   }
   const initial = await readInitial({ ...settings, empty: settings.seed === undefined })
-  const skips: Skips = { ms: 0, hasStranger: false }
+  const skips = { ms: 0, hasStranger: false }
   return { settings, words, apiKeys, apiKey, initial, skips }
 }
 
@@ -172,12 +172,8 @@ export function runWithStore<T>(
     const baseUrl = origin + handler.basePath
     stops.push(server.close, () => double.close())
     const tooLong = new AbortController()
-    const skipping =
-      time &&
-      (await skipWaits({
-        ...{ time, port: server.port, doubles, longest: capture?.timeoutMs },
-        onTooLong: () => tooLong.abort(),
-      }))
+    const waits = { port: server.port, doubles, longest: capture?.timeoutMs, tooLong }
+    const skipping = time && (await skipWaits({ time, ...waits }))
     if (skipping) stops.push(skipping.close)
     const recording = settings.record === undefined ? undefined : await double.record()
     const exchanges: HarSource[] = []

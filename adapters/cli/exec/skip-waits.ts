@@ -23,8 +23,8 @@ interface SkippingOptions {
   readonly doubles: () => readonly JudgedDouble[]
   /** Virtual ms that a response may take. @default Infinity */
   readonly longest?: number | undefined
-  /** Called instead of waiting longer for a response. */
-  readonly onTooLong: () => void
+  /** Aborted instead of waiting longer for a response. */
+  readonly tooLong: AbortController
 }
 
 /** A message of a process that has nothing to do but wait. */
@@ -45,14 +45,14 @@ interface Sleep {
  * gets a message after each jump.
  */
 export async function skipWaits(options: SkippingOptions) {
-  const { time, port, doubles, longest = Number.POSITIVE_INFINITY, onTooLong } = options
+  const { time, port, doubles, longest = Number.POSITIVE_INFINITY, tooLong } = options
   // Before anything is opened, as a bundle may lack them.
   const shims = packagePath('adapters/cli/exec/skip-waits')
   const token = crypto.randomUUID()
   const processes = new Map<Socket, Sleep | undefined>()
   const announced = new Set<number>()
   const store = watchConnections(port, time.now, onChange)
-  let [changes, isSettling, isOver] = [0, false, false]
+  let [changes, isOver] = [0, false]
 
   for (const { events } of doubles()) events.activity.add(onChange)
   const server = createServer(accept)
@@ -108,17 +108,12 @@ export async function skipWaits(options: SkippingOptions) {
 
   /** Looks once nothing has changed for two turns, in which everything that was sent arrives. */
   async function onChange(): Promise<void> {
-    changes++
-    if (isSettling) return
-    isSettling = true
-    for (let seen = -1; seen !== changes; ) {
-      seen = changes
-      await setImmediate()
-      await setImmediate()
-    }
-    isSettling = false
+    const change = ++changes
+    await setImmediate()
+    await setImmediate()
+    if (change !== changes || isOver) return
     // A request may be read before its announcement, so only what stays unannounced ends the skipping.
-    if (!isOver && !hasStranger() && isQuiet()) jump()
+    if (!hasStranger() && isQuiet()) jump()
   }
 
   function isQuiet(): boolean {
@@ -135,7 +130,7 @@ export async function skipWaits(options: SkippingOptions) {
     const next = Math.min(...sleeps, ...doubles().map(({ clock }) => now + clock.untilNext()))
     if (next > store.waitingSince() + longest) {
       isOver = true
-      onTooLong()
+      tooLong.abort()
       return
     }
     // A wait of a few ms ends by itself.
@@ -189,15 +184,9 @@ function watchConnections(port: number, now: () => number, onChange: () => void)
 /** Commands, such as arming a fault from a shell, do not depend on the time. */
 const CONTROL = /^(\/worlds\/[^/]*)?\/_control(\/|$)/
 
-/** The waits that the runs of a command have skipped. */
-export interface Skips {
-  ms: number
-  /** True if a process without a shim has called the API. */
-  hasStranger: boolean
-}
-
-export function skippedText({ ms, hasStranger }: Skips): string {
-  return `Skipped ${durationText(ms)} of waits.\n${hasStranger ? STRANGER : ''}`
+/** @param skips those of all runs of a command */
+export function skippedText(skips: { ms: number; hasStranger: boolean }): string {
+  return `Skipped ${durationText(skips.ms)} of waits.\n${skips.hasStranger ? STRANGER : ''}`
 }
 
 const STRANGER =

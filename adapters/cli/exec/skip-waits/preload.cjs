@@ -10,11 +10,9 @@ const { isMainThread } = require('node:worker_threads')
 
 const THREADS = '/proc/self/task'
 // So early, the others are V8's, which only collect garbage, and compile what runs already.
-let [, ...ofV8] = isMainThread && existsSync(THREADS) ? readdirSync(THREADS) : []
+const [, ...ofV8] = isMainThread && existsSync(THREADS) ? readdirSync(THREADS) : []
 // A worker may wait for them.
-subscribe('worker_threads', () => {
-  ofV8 = []
-})
+subscribe('worker_threads', () => ofV8.splice(0))
 // WebAssembly that the code waits for.
 let compiling = 0
 
@@ -49,11 +47,8 @@ function install([controlPort, token, ahead], storePort) {
   }
 
   function join() {
-    const joined = net
-      .connect(Number(controlPort), '127.0.0.1')
-      .setNoDelay()
-      .setMaxListeners(0)
-      .unref()
+    const joined = net.connect({ port: controlPort, host: '127.0.0.1', noDelay: true }).unref()
+    joined.setMaxListeners(0)
     joined.write(`${token}\n`)
     joined.on('error', () => {})
     const lines = createInterface(joined).on('line', line => {
@@ -84,7 +79,7 @@ function install([controlPort, token, ahead], storePort) {
   /** After two quiet probes, nothing happens before a timer ends or an answer comes. */
   function onProbe() {
     if (!control) return
-    const isQuiet = turns === 1 && !sockets.isBusy() && !isProcessBusy()
+    const isQuiet = turns === 1 && compiling === 0 && !sockets.isBusy() && !isProcessBusy()
     quietProbes = isQuiet ? quietProbes + 1 : 0
     turns = 0
     if (quietProbes < 2) return probe.refresh()
@@ -185,7 +180,6 @@ function watchSockets(storePort, controlPort, onStoreSocket) {
 function isProcessBusy() {
   const resources = process.getActiveResourcesInfo()
   if (resources.some(name => /Req|(Connect|Write|Process)Wrap/.test(name))) return true
-  if (compiling > 0) return true
   try {
     const threads = readdirSync(THREADS).filter(id => !ofV8.includes(id))
     const states = threads.map(id => readFileSync(`${THREADS}/${id}/stat`, 'latin1'))

@@ -8,7 +8,6 @@ import collections
 import contextlib
 import functools
 import gc
-import itertools
 import json
 import math
 import os
@@ -65,7 +64,7 @@ class Coordinator:
     """The connection to the store's clock, from the first call to the store on."""
 
     link, received, told, ports = None, b'', None, []
-    lock, versions, version = allocate_lock(), itertools.count(), -1
+    lock, version = allocate_lock(), None
 
     def register(self):
         with self.lock:
@@ -86,7 +85,7 @@ class Coordinator:
 
     def changed(self):
         """A thread begins or ends a wait, so what `state` has just seen is no longer true."""
-        self.version = next(self.versions)
+        self.version = object()
 
     def tell(self):
         """Tells the store what has changed, after hearing if it has skipped time."""
@@ -99,7 +98,7 @@ class Coordinator:
                 self.send({'port': self.ports.pop()})
             version = self.version
             message = state()
-            self.send(message if version == self.version else AWAKE)
+            self.send(message if version is self.version else AWAKE)
         except OSError:
             self.link = None
         finally:
