@@ -161,6 +161,8 @@ function watchConnections(port: number, now: () => number, onChange: () => void)
     if (!CONTROL.test(url)) callers.add(remotePort)
     sockets.set(remotePort, socket)
     waiting.set(response, now())
+    // The server passes it on in a later turn.
+    onChange()
     response.once('close', () => {
       waiting.delete(response)
       if (!response.writableFinished) sockets.delete(remotePort)
