@@ -1,6 +1,5 @@
-import type { Writable } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
-import type { RedisOptions } from 'ioredis'
+import type { Redis, RedisOptions } from 'ioredis'
 import { setImmediate } from '../platform.js'
 import { NOT_INSTALLED, RedisError } from './failures.js'
 
@@ -63,7 +62,7 @@ export async function connect(access: Access): Promise<RedisConnection> {
 }
 
 /** Writes the commands of one turn of the event loop at once, as each write is a system call. */
-function corkThisTurn(stream: Writable | undefined): void {
+function corkThisTurn(stream: Redis['stream'] | undefined): void {
   if (!stream || stream.writableCorked > 0) return
   stream.cork()
   // A microtask, which no fake timer holds back.

@@ -132,9 +132,7 @@ function checkDecision(decision: Decision, now: number): Decision {
     window: window === 'minute' || window === 'day',
     bannedUntil: bannedUntil === undefined || isInteger(bannedUntil, Math.min(0, now)),
   }
-  for (const field in rules) {
-    if (rules[field as keyof Decision]) continue
-    throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
-  }
-  return decision
+  const field = Object.keys(rules).find(name => !rules[name as keyof Decision])
+  if (!field) return decision
+  throw new TypeError(`The rate limit store returned no decision: its \`${field}\` is invalid`)
 }

@@ -35,9 +35,8 @@ export function createInserts(
     async insert(pet: NewPet, isGone?: IsGone): Promise<Pet> {
       return Object.freeze(toPet(await inserts.add(toRow(pet), isGone), pet))
     },
-    async insertOnce(pet: NewPet, once: Once, now: number, isGone?: IsGone) {
-      return keyed.add({ pet, once, now }, isGone)
-    },
+    insertOnce: (pet: NewPet, once: Once, now: number, isGone?: IsGone) =>
+      keyed.add({ pet, once, now }, isGone),
     async idle(): Promise<void> {
       await Promise.all([inserts.idle(), keyed.idle()])
     },
