@@ -5,8 +5,8 @@ import { notify } from '../../warnings.js'
 import { PART, type PetStream, type RestoreOptions } from '../kit/pet-stream.js'
 import { inconsistent } from './failures.js'
 import type { Database, Row, Run } from './pool.js'
-import { columnsOf, fromKeyRow, fromRow, toKey, toRow } from './rows.js'
-import { PET_COLUMNS } from './statements.js'
+import { columnsOf, fromKeyRow, readPet, toKey, toRow } from './rows.js'
+import { PET_FIELDS } from './statements.js'
 
 /** Reads and writes all content, in one long transaction per call. @param schema quoted */
 export function createContent(database: Database, schema: string, timeoutMs: number) {
@@ -23,7 +23,7 @@ export function createContent(database: Database, schema: string, timeoutMs: num
         return use({
           nextId: Number(row.next),
           count: Number(row.count),
-          pets: rowsOf(run, `SELECT ${PET_COLUMNS} FROM ${schema}.pets ORDER BY pets.id`, fromRow),
+          pets: rowsOf(run, `SELECT ${PET_FIELDS} AS pet FROM ${schema}.pets ORDER BY id`, readPet),
           idempotencyKeys: rowsOf(run, keys, fromKeyRow),
         })
       }),

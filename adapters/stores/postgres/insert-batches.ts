@@ -7,7 +7,7 @@ import { createBatches, type QueueLimits, stillWaited, type Waiting } from '../k
 import { type KeyedInsert, onceEach } from '../kit/keyed-inserts.js'
 import { failInsert, inconsistent, isKeyTaken } from './failures.js'
 import type { Database } from './pool.js'
-import { columnsOf, fromRow, type PetRow, toKey, toRow } from './rows.js'
+import { columnsOf, type PetRow, readPet, toKey, toRow } from './rows.js'
 import type { Statements } from './statements.js'
 
 /** Inserts that wait together share a statement and its commit. @param writer a UUID */
@@ -79,9 +79,9 @@ export function createInserts(
         const rows = await database.query(statements.insertOnce, values)
         const known: InsertedOnce[] = []
         let next: number | undefined
-        for (const { n, fingerprint, replayed, ...row } of rows) {
-          if (n === null) next = Number(row.id)
-          else known[n - 1] = { pet: fromRow(row), fingerprint, replayed }
+        for (const { n, fingerprint, replayed, first, ...row } of rows) {
+          if (n === null) next = Number(first)
+          else known[n - 1] = { pet: readPet(row), fingerprint, replayed }
         }
         return left().map(({ pet, once: { fingerprint } }, at) => {
           if (known[at]) return known[at]

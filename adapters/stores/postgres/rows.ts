@@ -1,7 +1,6 @@
 import { type Int64, readInt64 } from '../../../src/lib/int64.js'
 import { toPet } from '../../../src/pets/pet.js'
 import type { NewPet, Pet } from '../../../src/pets/schema.js'
-import type { PetStatus } from '../../../src/pets/specification.js'
 import type { Once, UsedKey } from '../../../src/pets/used-key.js'
 import type { Row } from './pool.js'
 
@@ -39,18 +38,21 @@ export function fromKeyRow({ scope, key, fingerprint, expires, pet }: Row): Used
   }
 }
 
-/** Frozen, because callers may share the result. */
-export function fromRow({ id, name, category_id, status }: Row): Pet {
-  return petOf([Number(id), JSON.parse(name), category_id, status])
+/** Frozen, because callers may share the result. @param text the fields of all animals; null for none */
+export function readPets(text: string | null): Pet[] {
+  const fields = JSON.parse(`[${text ?? ''}]`)
+  const pets: Pet[] = []
+  for (let at = 0; at < fields.length; at += 4) {
+    const pet = {
+      name: fields[at + 1],
+      categoryId: readInt64(fields[at + 2]) as Int64,
+      status: fields[at + 3] || undefined,
+    }
+    pets.push(Object.freeze(toPet(fields[at], pet)))
+  }
+  return pets
 }
 
-export function fromPage(text: string | null): Pet[] {
-  return text === null ? [] : JSON.parse(text).map(petOf)
-}
-
-type PetFields = [id: number, name: string, categoryId: string, status: PetStatus | null]
-
-function petOf([id, name, category, status]: PetFields): Pet {
-  const categoryId = readInt64(category) as Int64
-  return Object.freeze(toPet(id, { name, categoryId, status: status ?? undefined }))
+export function readPet({ pet }: Row): Pet {
+  return readPets(pet)[0] as Pet
 }

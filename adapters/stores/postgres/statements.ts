@@ -16,11 +16,10 @@ export function createStatements(schema: string, { prepare, timeline }: Abilitie
   // Named after the text, so that versions of this package can share a connection.
   const statement = (text: string): Statement =>
     prepare ? { text, name: `pets_${createHash('sha1').update(text).digest('hex')}` } : { text }
-  // A page is one JSON text: `pg` takes three times as long to read its rows. Of a limit that is no
-  // literal, the planner expects a tenth of the table, and compiles.
+  // Of a limit that is no literal, the planner expects a tenth of the table, and compiles.
   const list = (filter: string) =>
     statement(`SELECT n::int AS n, (
-        SELECT json_agg(json_build_array(id, name, category_id::text, status) ORDER BY id)::text
+        SELECT ${PETS}
         FROM (SELECT * FROM (SELECT * FROM ${schema}.pets
             WHERE ${filter} id > page.after ORDER BY id LIMIT ${LONGEST_LIST}) AS longest
           LIMIT page.size) AS pets) AS pets
@@ -39,7 +38,7 @@ export function createStatements(schema: string, { prepare, timeline }: Abilitie
       WHERE k.key = given.key AND md5(k.scope) = md5(given.scope) AND (k.expires <= given.now
         OR NOT EXISTS (SELECT FROM ${schema}.pets WHERE pets.id = k.pet))`),
     /** $1 ids. */
-    find: statement(`SELECT ${PET_COLUMNS} FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
+    find: statement(`SELECT ${PETS} AS pets FROM ${schema}.pets WHERE id = ANY ($1::bigint[])`),
     /** $1 list after these ids, $2 limits. Returns each page, with its number from 1. */
     list: { all: list(''), ...listsByStatus },
     /** $1 writer. Commits, as an insert does, and returns the timeline of the commit, if known. */
@@ -56,9 +55,11 @@ export const TIMELINE = 'left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)'
 /** Bounds the cost of a plan, however large the table is. */
 export const LONGEST_LIST = 10_000
 
-/** No type parser of the host can change text. */
-export const PET_COLUMNS =
-  'pets.id::text AS id, name::text AS name, category_id::text AS category_id, status'
+/** As JSON, which `readPets` reads. No type parser of the host can change text. */
+export const PET_FIELDS = `concat(id, ',', name, ',"', category_id, '","', status, '"')`
+
+/** NULL if there is none. `pg` takes three times as long for rows, and PostgreSQL half as long again for `json_agg`. */
+const PETS = `string_agg(${PET_FIELDS}, ',' ORDER BY id)`
 
 /**
  * $1 names as JSON, $4 writer, $5 batch number. Returns the first id, or no row while an earlier
@@ -126,11 +127,12 @@ function insertOnce(schema: string): string {
         SELECT ctid FROM ${schema}.pet_keys WHERE expires <= (SELECT min(now) FROM given)
         ORDER BY expires LIMIT 2 * cardinality($1::text[]) FOR UPDATE SKIP LOCKED)))
     -- A batch that is sent again finds its own keys: those are no replays.
-    SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed,
-      id::text AS id, name::text AS name, category_id::text AS category_id, status FROM known
+    SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed, ${PET_FIELDS} AS pet, NULL AS first
+    FROM known
     UNION ALL
-    SELECT NULL, NULL, NULL, ${unlessIgnored(KEYED, '2 * (SELECT count(*) FROM fresh)', 'min(id)')},
-      NULL, NULL, NULL FROM fresh HAVING count(*) > 0`
+    SELECT NULL, NULL, NULL, NULL,
+      ${unlessIgnored(KEYED, '2 * (SELECT count(*) FROM fresh)', 'min(id)')}
+    FROM fresh HAVING count(*) > 0`
 }
 
 const KEYED = '(SELECT FROM added UNION ALL SELECT FROM used) AS stored'

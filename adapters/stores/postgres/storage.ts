@@ -9,7 +9,7 @@ import { isReadOnly, noAnswer, PostgresError } from './failures.js'
 import { createInserts } from './insert-batches.js'
 import { readLists } from './lists.js'
 import type { Database } from './pool.js'
-import { fromRow } from './rows.js'
+import { readPets } from './rows.js'
 import { LONGEST_LIST, type Statements } from './statements.js'
 
 /**
@@ -84,8 +84,8 @@ export function createStorage(
   }
 
   async function findAll(ids: readonly number[]): Promise<readonly (Pet | undefined)[]> {
-    const rows = await database.query(statements.find, [ids])
-    const found = new Map(rows.map(row => [Number(row.id), fromRow(row)]))
+    const [row] = await database.query(statements.find, [ids])
+    const found = new Map(readPets(row.pets).map(pet => [pet.id, pet]))
     return ids.map(id => found.get(id))
   }
 }

@@ -161,10 +161,7 @@ function busyPool() {
       const rows: Row[] = names.map((name, at) => ({
         first,
         n: at + 1,
-        id: String(first + at),
-        name,
-        category_id: '1',
-        status: null,
+        pet: `${first + at},${name},"1",""`,
         fingerprint: 'f',
         replayed: false,
       }))
