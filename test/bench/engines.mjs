@@ -1,17 +1,17 @@
 /**
  * Ours over PostgreSQL and Redis against the same by hand with Fastify: CPU time of the server processes
  * per request. Both run all the time, each with engines of its own, and take turns of a second. A figure
- * is the minimum of its slices, as neighbours on the machine only ever add to it; the range is that of
- * the slices. The servers share one core; the engines and the load generator have the others. Before that,
+ * is the minimum of its slices, as neighbours on the machine only ever add to it. The servers share one core; the engines and the load generator have the others. Before that,
  * each process serves `warmup` requests alone: V8 compiles in each of them, and two that share the
- * requests of one would be half as warm.
+ * requests of one would be half as warm. All is started anew a few times, as a process keeps the luck of its
+ * start: the ratio is the median of these starts.
  */
 import { readArguments } from './harness/arguments.mjs'
 import { stayOnOtherCores } from './harness/children.mjs'
 import { load, loadTogether } from './harness/load.mjs'
 import { startOverEngines } from './harness/over-engines.mjs'
 import { printSurroundings, printTable } from './harness/report.mjs'
-import { digits, inRounds, ratios } from './harness/rounds.mjs'
+import { digits, inRounds, median, quiet, ratios } from './harness/rounds.mjs'
 import { ENGINE_WORKLOADS } from './harness/workload.mjs'
 
 const SUBJECTS = { ours: 'ours-engines', fastify: 'fastify-engines' }
@@ -31,13 +31,14 @@ const COLUMNS = [
   'ours µs',
   'by hand µs',
   'ours / by hand',
-  'of each slice',
+  'of each start',
   'at most',
   'failed',
 ]
 
-const { slices, seconds, warmup, connections, processes, only } = readArguments({
-  slices: 20,
+const { starts, slices, seconds, warmup, connections, processes, only } = readArguments({
+  starts: 3,
+  slices: 8,
   seconds: 1,
   warmup: 15_000,
   connections: 64,
@@ -49,20 +50,24 @@ stayOnOtherCores()
 printSurroundings(['fastify', '@fastify/rate-limit', 'ioredis', 'pg'])
 const rows = []
 for (const count of processes) {
-  const subjects = new Map()
-  for (const [name, server] of Object.entries(SUBJECTS)) {
-    subjects.set(name, await startOverEngines(server, count))
-  }
-  for (const workload of only) {
-    for (const { servers } of subjects.values()) {
-      for (const server of servers) await warmUp(server, workload)
+  const results = new Map(only.map(workload => [workload, []]))
+  for (let start = 0; start < starts; start++) {
+    const subjects = new Map()
+    for (const [name, server] of Object.entries(SUBJECTS)) {
+      subjects.set(name, await startOverEngines(server, count))
     }
-    const results = await inRounds(slices, [...subjects.keys()], name =>
-      measure(subjects.get(name), workload, seconds),
-    )
-    rows.push(rowOf(workload, count, results))
+    for (const workload of only) {
+      for (const { servers } of subjects.values()) {
+        for (const server of servers) await warmUp(server, workload)
+      }
+      const found = await inRounds(slices, [...subjects.keys()], name =>
+        measure(subjects.get(name), workload, seconds),
+      )
+      results.get(workload).push(found)
+    }
+    for (const subject of subjects.values()) await subject.stop()
   }
-  for (const subject of subjects.values()) await subject.stop()
+  for (const workload of only) rows.push(rowOf(workload, count, results.get(workload)))
 }
 printTable('CPU time of the servers per request', COLUMNS, rows)
 
@@ -81,25 +86,18 @@ async function measure({ servers, cpu }, workload, seconds) {
 }
 
 function rowOf(workload, count, results) {
-  const times = name => results.get(name).map(({ us }) => us)
+  const times = name => results.map(start => quiet(start.get(name).map(({ us }) => us)))
   const [ours, peer] = [times('ours'), times('fastify')]
-  const failed = [...results.values()].flat().reduce((sum, run) => sum + run.failed, 0)
+  const found = ratios(ours, peer).sort((a, b) => a - b)
+  const runs = results.flatMap(start => [...start.values()].flat())
   return [
     TITLES[workload],
     count,
-    withRange(ours),
-    withRange(peer),
-    digits(Math.min(...ours) / Math.min(...peer)),
-    range(ratios(ours, peer)),
+    digits(quiet(ours)),
+    digits(quiet(peer)),
+    digits(median(found)),
+    `${digits(found[0])}–${digits(found.at(-1))}`,
     GOALS[count] ?? 'n/a',
-    failed,
+    runs.reduce((sum, { failed }) => sum + failed, 0),
   ]
-}
-
-function withRange(values) {
-  return `${digits(Math.min(...values))} (${range(values)})`
-}
-
-function range(values) {
-  return `${digits(Math.min(...values))}–${digits(Math.max(...values))}`
 }
