@@ -109,7 +109,7 @@ const LIMITS = ['timeout', 'ca', 'prefix']
 
 const DATABASE = ['timeout', 'connections', 'schema']
 const OF_PG =
-  /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|(statement|query|lock|idle_in_transaction_session)_timeout)$/
+  /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|channel_binding|connect_timeout|gssencmode|keepalives(_\w+)?|target_session_attrs|(statement|query|lock|idle_in_transaction_session)_timeout)$/
 
 async function openPostgres(
   flag: string,

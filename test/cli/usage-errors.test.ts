@@ -312,6 +312,11 @@ test('usage errors - what this machine lacks is exit code 1', async t => {
     ['-p 0 --metrics=192.0.2.1', '192.0.2.1', '--metrics=127.0.0.1:9464'],
     ['-p 0 --store /nowhere/pets.json', '/nowhere'],
     ['-p 0 --store postgres://me:s3cret@127.0.0.1:1/d', '127.0.0.1:1'],
+    // As providers write it.
+    [
+      '-p 0 --store postgres://me:s3cret@127.0.0.1:1/d?channel_binding=require&connect_timeout=10&target_session_attrs=read-write&keepalives_idle=9',
+      'nothing listens there',
+    ],
     ['-p 0 --store postgres://h/d?sslmode=verify-full&sslrootcert=none.crt', 'none.crt'],
     [
       '-p 0 --rate-limit-store redis://me:s3cret@127.0.0.1:1 --require-rate-limit-store',
