@@ -8,6 +8,7 @@ import type { Store } from '../../../src/store.js'
 import { toAnswer, withPages } from '../../http/extra-pages.js'
 import type { ExchangeMessage } from '../../http/index.js'
 import type { BatchMessage } from '../../stores/kit/batches.js'
+import { inTime } from '../../stores/kit/time-limit.js'
 import type { Connections } from '../../stores/postgres/index.js'
 import { errorOf } from '../../verdict/log/exchange.js'
 import { version } from '../version.js'
@@ -183,13 +184,17 @@ const SECONDS = [
 
 const BATCH_ITEMS = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 
+/** Half of what Prometheus waits for a scrape. */
+const PATIENCE_MS = 5_000
+
 const LIMITED = ['rate_limit_exceeded', 'api_key_banned']
 
 function addHealth(watched: readonly Health[], { sum, reading }: Kinds): void {
   reading('adoption_store_storage_available', async gauge => {
     // The other metrics are read in this turn, before a check occupies a connection.
     await undefined
-    const states = await Promise.all(watched.map(one => one.isAvailable()))
+    const inScrape = (one: Health) => inTime(PATIENCE_MS, one.isAvailable()).catch(() => false)
+    const states = await Promise.all(watched.map(inScrape))
     // Unknown while no store is open.
     gauge.set(states.length === 0 ? Number.NaN : Number(states.every(Boolean)))
   })

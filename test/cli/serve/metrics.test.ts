@@ -95,6 +95,20 @@ test('metrics - the state of the backends is that of /readyz, of all stores of a
   assert.deepEqual(await state(), ['0', '1', '1.5'])
 })
 
+test('metrics - a frozen database does not use up the time of a scrape', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { metrics, scraped } = await open(t)
+  const { events } = createStore({ storage: memoryStorage(), apiKeys: {} })
+  const isAvailable = () => {
+    setImmediate(() => {
+      for (let ms = 0; ms < 6_000; ms += 250) t.mock.timers.tick(250)
+    })
+    return new Promise<never>(() => {})
+  }
+  metrics.watch({ events }, { ...HEALTHY, isAvailable })
+  assert.equal(valueIn(await scraped(), 'adoption_store_storage_available'), '0')
+})
+
 test('metrics - a reload has its result and its time', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: 60_000 })
   const { notes, scraped } = await open(t)
