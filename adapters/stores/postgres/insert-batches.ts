@@ -81,7 +81,7 @@ export function createInserts(
         let next: number | undefined
         for (const { n, fingerprint, replayed, first, ...row } of rows) {
           if (n === null) next = Number(first)
-          else known[n - 1] = { pet: readPet(row), fingerprint, replayed }
+          else known[n - 1] = { pet: readPet(row), fingerprint, replayed: replayed === 'true' }
         }
         return left().map(({ pet, once: { fingerprint } }, at) => {
           if (known[at]) return known[at]

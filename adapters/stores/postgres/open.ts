@@ -162,26 +162,31 @@ interface Identified {
   readonly processID?: number | null
 }
 
-/** Planning costs as much as the rows of a page. Not behind a pooler, where settings leak to others. */
+/**
+ * Planning costs as much as the rows of a page, and in stricter isolation creates of several processes
+ * fail in turn. Not behind a pooler, where settings leak to others.
+ */
 async function configure(
   client: Pick<PostgresClient, 'query'> & Identified,
   timeoutMs: number,
 ): Promise<void> {
   const text = `SELECT set_config('statement_timeout', $1, false),
-    set_config('plan_cache_mode', 'force_generic_plan', false) WHERE pg_backend_pid() = $2`
+    set_config('plan_cache_mode', 'force_generic_plan', false),
+    set_config('default_transaction_isolation', 'read committed', false)
+    WHERE pg_backend_pid() = $2`
   await client.query({ text, values: [String(timeoutMs), client.processID] })
 }
 
 function inspect(pool: PostgresPool, timeoutMs: number) {
   return withClient(pool, timeoutMs, async (client: PostgresClient & Identified) => {
     const { rows } = await client.query({
-      text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS replica,
+      text: `SELECT pg_backend_pid() AS pid, pg_is_in_recovery()::text AS replica,
         current_setting('server_encoding') AS encoding,
         current_setting('synchronous_commit') AS commits`,
       query_timeout: timeoutMs,
     })
     const [{ pid, replica, encoding, commits }] = rows as [Record<string, unknown>]
-    if (replica) throw Object.assign(new Error('read-only replica'), { code: '25006' })
+    if (replica === 'true') throw Object.assign(new Error('read-only replica'), { code: '25006' })
     if (encoding !== 'UTF8') {
       throw new PostgresError(
         `The database has the encoding ${encoding}; create one with: createdb -E UTF8 -T template0`,
@@ -195,7 +200,7 @@ function inspect(pool: PostgresPool, timeoutMs: number) {
       )
     const problems = [commits === 'off' && NOT_DURABLE, !timeline && NOT_FENCED]
     const warnings = problems.filter(problem => problem !== false)
-    return { prepare: client.processID === pid, timeline, warnings }
+    return { prepare: client.processID === Number(pid), timeline, warnings }
   })
 }
 

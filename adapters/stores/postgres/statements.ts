@@ -127,7 +127,7 @@ function insertOnce(schema: string): string {
         SELECT ctid FROM ${schema}.pet_keys WHERE expires <= (SELECT min(now) FROM given)
         ORDER BY expires LIMIT 2 * cardinality($1::text[]) FOR UPDATE SKIP LOCKED)))
     -- A batch that is sent again finds its own keys: those are no replays.
-    SELECT n::int AS n, fingerprint, batch <> $9::uuid AS replayed, ${PET_FIELDS} AS pet, NULL AS first
+    SELECT n::int AS n, fingerprint, (batch <> $9::uuid)::text AS replayed, ${PET_FIELDS} AS pet, NULL AS first
     FROM known
     UNION ALL
     SELECT NULL, NULL, NULL, NULL,

@@ -163,7 +163,7 @@ function busyPool() {
         n: at + 1,
         pet: `${first + at},${name},"1",""`,
         fingerprint: 'f',
-        replayed: false,
+        replayed: 'false',
       }))
       return { rows }
     },

@@ -62,6 +62,7 @@ test('postgres - an unusable database is reported in one line that names the fix
     [as('adoption', 'nowhere'), /there is no such database; create it with createdb/],
     [as('adoption', 'latin'), /has the encoding LATIN1; create one with: createdb -E UTF8/],
     [`${as('adoption')}?sslmode=verify-full`, /it does not support TLS; remove/],
+    [`${as('adoption')}?options=-c%20statement_timeout%3Dx`, /invalid value for parameter "state/],
   ]
   for (const [url, message] of cases) {
     const error = await failure({ url, ...PATIENT })
@@ -243,6 +244,14 @@ test('postgres - several first starts at once work, serializable by default or n
   const storages = Array.from({ length: 6 }, open)
   const pets = await Promise.all(storages.map(storage => storage.insert(REX)))
   assert.deepEqual(pets.map(({ id }) => id).toSorted(), [1, 2, 3, 4, 5, 6])
+  // In stricter isolation, creates of several processes fail in turn.
+  await asAdmin(
+    url,
+    `CREATE FUNCTION is_weak() RETURNS bool LANGUAGE sql
+      AS $$ SELECT current_setting('transaction_isolation') = 'read committed' $$`,
+    'ALTER TABLE adoption_store.pets ADD CHECK (is_weak()) NOT VALID',
+  )
+  await storages[0]?.insert(REX)
   for (const storage of storages) await storage.close()
 })
 

@@ -458,6 +458,28 @@ test('postgres - a seed is stored once, and never over other animals', async () 
   assert.equal(await other.count(), 2)
 })
 
+test('postgres - a given pool may return all values as text', async () => {
+  const types = {
+    getTypeParser: () => (value: unknown) => value,
+  } as unknown as pg.CustomTypesConfig
+  const texts = new pg.Pool({ connectionString: engine?.url ?? '', types })
+  const storage = await open({ pool: texts })
+  const inserted = await storage.insertOnce(REX, once('k'), 0)
+  assert.deepEqual(inserted, {
+    pet: { id: 1, ...REX },
+    fingerprint: once('').fingerprint,
+    replayed: false,
+  })
+  const again = await storage.insertOnce(REX, once('k'), 0)
+  assert.deepEqual(again, { ...inserted, replayed: true })
+  assert.deepEqual(await storage.list({ limit: 2, after: 0 }), [await storage.find(1)])
+  assert.equal(await storage.count(), 1)
+  assert.deepEqual(await storage.check(), [])
+  assert.deepEqual((await storage.dump()).pets, [inserted.pet])
+  await storage.close()
+  await texts.end()
+})
+
 test('postgres - a given pool is used and left open', async () => {
   const storage = postgresStorage({ pool, schema: 'hosted', ...PATIENT })
   await storage.ready()
