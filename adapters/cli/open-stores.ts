@@ -43,29 +43,28 @@ export async function openStorage(
   name: string,
   stops: Stops,
   warn: Warn = note,
+  toRead = false,
 ): Promise<OpenStorage> {
-  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops, warn)
+  if (/^postgres(ql)?:/.test(name)) return openPostgres(flag, name, stops, warn, toRead)
   const isMain = flag === '--store'
   if (isMain && name === 'memory:') return { ...openHere(memoryStorage()), name }
   const file = fileOf(name)
-  if (file?.kind === 'sqlite') return openSqlite(file.path, stops)
+  if (file?.kind === 'sqlite') return openSqlite(file.path, stops, toRead)
   if (file?.kind === 'json') return openJsonFile(file.path, stops, warn)
   const known = 'a file that ends with .json, .sqlite or .db, sqlite:<file>, or postgres://…'
   const all = isMain ? `memory:, ${known}` : known
   throw new UsageError(`${flag} takes ${all}; got '${withoutSecrets(name)}'`)
 }
 
-/** Opens a storage to read all of it; changes neither a JSON file nor an empty database. */
+/** Opens a storage to read all of it; creates none, and does not change a JSON file. */
 export async function openToRead(flag: string, name: string, stops: Stops): Promise<ReadStorage> {
   const file = fileOf(name)
-  if (!file) return { ...(await openStorage(flag, name, stops)), problems: [] }
-  const { kind, path } = file
   // Opening creates a missing file, but says what to restore if only its journal is left.
-  if (!existsSync(path) && !existsSync(path + JOURNALS[kind])) {
-    throw new UsageError(`${path} does not exist`)
+  if (file && !existsSync(file.path) && !existsSync(file.path + JOURNALS[file.kind])) {
+    throw new UsageError(`${file.path} does not exist`)
   }
-  if (kind === 'json') return readJson(path)
-  return { ...(await openSqlite(path, stops, true)), problems: [] }
+  if (file?.kind === 'json') return readJson(file.path)
+  return { ...(await openStorage(flag, name, stops, note, true)), problems: [] }
 }
 
 const JOURNALS = { json: '.journal', sqlite: '-wal' } as const
@@ -116,12 +115,13 @@ async function openPostgres(
   name: string,
   stops: Stops,
   warn: Warn,
+  toRead: boolean,
 ): Promise<OpenStorage> {
-  const { addressOf, postgresStorage } = await import('../stores/postgres/open.js')
+  const { addressOf, existingStorage, postgresStorage } = await import('../stores/postgres/open.js')
   const given = readServerUrl(flag, name, 'DATABASE_URL', DATABASE, addressOf, OF_PG)
   const { url, address, own } = given
   const connections = own.get('connections')
-  const storage = postgresStorage({
+  const storage = (toRead ? existingStorage : postgresStorage)({
     url,
     timeout: timeoutOf(flag, own),
     schema: own.get('schema') ?? undefined,
@@ -155,7 +155,7 @@ async function readJson(path: string): Promise<ReadStorage> {
   return { name: path, stream: read => read(streamOf(snapshot)), problems }
 }
 
-async function openSqlite(path: string, stops: Stops, toRead = false): Promise<OpenStorage> {
+async function openSqlite(path: string, stops: Stops, toRead: boolean): Promise<OpenStorage> {
   loadNodeSqlite()
   const { existingStorage, sqliteStorage } = await import('../stores/sqlite/open.js')
   const storage = (toRead ? existingStorage : sqliteStorage)(path)

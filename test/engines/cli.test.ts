@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import { postgresStorage } from '../../adapters/stores/postgres/index.js'
-import { runCommand } from '../support/command.js'
+import { runCommand, runInThread } from '../support/command.js'
 import { MAIN } from '../support/paths.js'
 import { type Served, served } from '../support/served.js'
 import { until } from '../support/waiting.js'
@@ -66,6 +66,26 @@ test('cli - two servers share the animals and the quota', { skip: withoutBoth },
     return (await remaining(one)) - (await remaining(two)) === 1
   })
   assert.doesNotMatch((await stopped(one)) + (await stopped(two)), /s3cret/)
+})
+
+test('cli - check and copy take no mistyped schema for an empty store, and create none', {
+  skip: withoutPostgres,
+}, async () => {
+  const url = await database('mistyped')
+  const typo = `${url}?schema=typo`
+  for (const words of [
+    ['check', typo],
+    ['copy', typo, 'never.json'],
+  ]) {
+    const { code, stderr } = await runInThread(words)
+    assert.equal(code, 1)
+    assert.match(stderr, /mistyped: no store in the schema "typo"; correct its name/)
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query("SELECT FROM pg_namespace WHERE nspname = 'typo'")
+  await client.end()
+  assert.equal(rows.length, 0)
 })
 
 test('cli - the URLs may come from variables, and the banner shows no password', {

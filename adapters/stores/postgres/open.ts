@@ -17,7 +17,13 @@ import { durableStorage } from '../kit/durable-storage.js'
 import { openAtUse } from '../kit/open-at-use.js'
 import { serverAddress } from '../kit/server-address.js'
 import { explain, isRefused, PostgresError } from './failures.js'
-import { createDatabase, type PostgresClient, type PostgresPool, withClient } from './pool.js'
+import {
+  createDatabase,
+  type Database,
+  type PostgresClient,
+  type PostgresPool,
+  withClient,
+} from './pool.js'
 import { migrate } from './schema.js'
 import { createStatements, TIMELINE } from './statements.js'
 import { createStorage, type PostgresStorage } from './storage.js'
@@ -79,6 +85,15 @@ export interface PostgresOptions extends OptionsOf<typeof POSTGRES_OPTIONS> {}
  * await storage.close()
  */
 export function postgresStorage(options: PostgresOptions): PostgresStorage {
+  return openStorage(options)
+}
+
+/** Refuses a schema without tables, as a mistyped name is no empty store, and creates none. */
+export function existingStorage(options: PostgresOptions): PostgresStorage {
+  return openStorage(options, false)
+}
+
+function openStorage(options: PostgresOptions, create = true): PostgresStorage {
   const settings = settingsOf(POSTGRES_OPTIONS, options)
   const { url, pool: given, timeout: timeoutMs } = settings
   if ((url === undefined) === (given === undefined)) {
@@ -109,6 +124,7 @@ export function postgresStorage(options: PostgresOptions): PostgresStorage {
       const found = await inspect(pool, timeoutMs)
       warnings = found.warnings
       const database = createDatabase(pool, timeoutMs)
+      if (!create) await findTables(database, schema)
       await migrate(database, schema)
       const statements = createStatements(schema, found)
       // A row is needed only while its batch may be retried.
@@ -155,6 +171,13 @@ async function loadClient(): Promise<typeof import('pg')['default']> {
   } catch (cause) {
     throw new PostgresError('The package pg is not installed; run: npm install pg', { cause })
   }
+}
+
+async function findTables(database: Database, schema: string): Promise<void> {
+  const text = 'SELECT to_regclass($1)::text AS found'
+  const [{ found }] = await database.query({ text }, [`${schema}.pet_ids`])
+  if (found === null)
+    throw new Error(`no store in the schema ${schema}; correct its name, or the database`)
 }
 
 /** The pid of the backend; poolers make one up. */
