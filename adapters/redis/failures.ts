@@ -48,7 +48,7 @@ const LASTING: Failures = [
 const PASSING: Failures = [
   [/ECONNREFUSED/i, 'nothing listens there; start Redis, or correct the host and port'],
   [/ENOTFOUND|EAI_AGAIN/i, 'the host is unknown; correct its name'],
-  [/timeout/i, 'no answer in time; check the address and the firewall'],
+  [/timeout|ETIMEDOUT/i, 'no answer in time; check the address, the firewall and TLS'],
   [/READONLY/i, 'it is a replica; use the address of the primary'],
   [/OOM/i, 'its memory is full; raise maxmemory, or give the counters a server of their own'],
   [/MISCONF/i, 'it cannot save its data and refuses writes; see its log'],
@@ -59,5 +59,8 @@ const PASSING: Failures = [
   ],
   [/CLUSTERDOWN/i, 'the cluster is down; see CLUSTER INFO'],
   [/offline|max retries per request/i, 'not connected; it reconnects by itself'],
-  [/Connection is closed/i, 'the connection was closed; check that this is a Redis server'],
+  [
+    /Connection is closed|RESP type/i,
+    'the connection was closed; check that this is a Redis server',
+  ],
 ]

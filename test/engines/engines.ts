@@ -258,6 +258,16 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** A server of HTTP, where an engine is expected. */
+export async function notItsProtocol(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer(socket => {
+    socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  return { port, [Symbol.asyncDispose]: async () => void server.close() }
+}
+
 interface Program extends Pick<Engine, 'url' | 'port' | 'folder'> {
   readonly program: string
   readonly words: readonly string[]

@@ -54,6 +54,7 @@ export function explain(error: unknown, address: string): PostgresError {
 }
 
 const NO_ANSWER = 'no answer in time; check the address and the firewall'
+const CLOSED = 'the connection was closed; check that this is a PostgreSQL server'
 const UNTRUSTED =
   "its certificate is not trusted; pass the CA as `ssl`, or by '?sslmode=verify-full&sslrootcert=<file>'"
 
@@ -62,7 +63,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host is unknown; correct its name',
   EAI_AGAIN: 'the host is unknown; correct its name',
   ETIMEDOUT: NO_ANSWER,
-  ECONNRESET: 'the connection was closed; check that this is a PostgreSQL server',
+  ECONNRESET: CLOSED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
@@ -79,6 +80,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Errors of `pg` itself have no code. */
 const PHRASES: readonly (readonly [phrase: string, reason: string])[] = [
   ['timeout', NO_ANSWER],
+  ['Connection terminated', CLOSED],
   ['password must be a', 'it asks for a password; add it to the URL'],
   ['not support SSL', 'it does not support TLS; remove `ssl` or sslmode, or enable TLS there'],
 ]

@@ -13,6 +13,7 @@ import {
   createDatabase,
   type Engine,
   freePort,
+  notItsProtocol,
   PATIENT,
   startPostgres,
   startSecurePostgres,
@@ -53,9 +54,11 @@ test('postgres - an unusable database is reported in one line that names the fix
   const as = (user: string, database = 'postgres') =>
     `postgres://${user}:s3cret@127.0.0.1:${port}/${database}`
   const closed = await freePort()
+  await using other = await notItsProtocol()
   const cases: [url: string, message: RegExp][] = [
     [`postgres://me:s3cret@127.0.0.1:${closed}/x`, /127\.0\.0\.1:\d+\/x: nothing listens there/],
     ['postgres://me:s3cret@nowhere.invalid/x', /nowhere\.invalid\/x: the host is unknown/],
+    [`postgres://127.0.0.1:${other.port}/x`, /check that this is a PostgreSQL server/],
     [as('guarded'), /the password or the user name is wrong/],
     [as('guarded').replace(':s3cret', ''), /it asks for a password; add it to the URL/],
     [as('stranger'), /this user may not connect; check pg_hba\.conf/],
