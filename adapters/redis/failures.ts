@@ -60,7 +60,7 @@ const PASSING: Failures = [
   [/CLUSTERDOWN/i, 'the cluster is down; see CLUSTER INFO'],
   [/offline|max retries per request/i, 'not connected; it reconnects by itself'],
   [
-    /Connection is closed|RESP type/i,
+    /Connection is closed|(RESP|reply) type/i,
     'the connection was closed; check that this is a Redis server',
   ],
 ]
