@@ -107,6 +107,7 @@ const LIMITS_FLAG = '--rate-limit-store'
 const LIMITS = ['timeout', 'ca', 'prefix']
 
 const DATABASE = ['timeout', 'connections', 'schema']
+/** Also those of libpq that providers put into an address; `pg` ignores some. */
 const OF_PG =
   /^(host|port|user|password|options|client_encoding|(fallback_)?application_name|ssl(mode|cert|key|rootcert|negotiation)?|uselibpqcompat|channel_binding|connect_timeout|gssencmode|keepalives(_\w+)?|target_session_attrs|(statement|query|lock|idle_in_transaction_session)_timeout)$/
 

@@ -258,8 +258,8 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** A server of HTTP, where an engine is expected. */
-export async function notItsProtocol(): Promise<AsyncDisposable & { readonly port: number }> {
+/** Speaks another protocol than the engines. */
+export async function startHttpServer(): Promise<AsyncDisposable & { readonly port: number }> {
   const server = createServer(socket => {
     socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n')
   }).listen(0, '127.0.0.1')

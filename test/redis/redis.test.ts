@@ -17,7 +17,7 @@ import { createRandom } from '../crash/random.js'
 import {
   type Engine,
   freePort,
-  notItsProtocol,
+  startHttpServer,
   startRedis,
   startRedisCluster,
   withoutRedis,
@@ -245,7 +245,7 @@ test('redis - an unusable server is reported in one line that names the fix', as
   const rules = ['clerk', 'on', '>s3cret', '+@all', '-eval', '-evalsha', '~*']
   await admin.call('ACL', 'SETUSER', ...rules)
   const closed = await freePort()
-  await using other = await notItsProtocol()
+  await using other = await startHttpServer()
   const at = (access: string, port: number) => `redis://${access}127.0.0.1:${port}`
   const cases: [url: string, message: RegExp][] = [
     [at('me:s3cret@', closed), /127\.0\.0\.1:\d+: nothing listens there; start Redis/],
@@ -313,7 +313,7 @@ anywhere('redis - a server that accepts but never responds times out at the star
   await once(mute, 'listening')
   const { port } = mute.address() as { port: number }
   const error = await failure({ url: `redis://127.0.0.1:${port}`, connectTimeout: 100 })
-  assert.match(error.message, /no answer in time; check the address, the firewall/)
+  assert.match(error.message, /no answer in time; check the address, the firewall and TLS/)
   mute.close()
 })
 

@@ -48,8 +48,8 @@ export function inconsistent(cause?: unknown): ApiError {
 export function explain(error: unknown, address: string): PostgresError {
   const { code = '', message } = error as { code?: string; message: string }
   if (error instanceof PostgresError && !code) return error
-  const known = code === '' && PHRASES.find(([phrase]) => message.includes(phrase))
-  const reason = REASONS[code] ?? (known ? known[1] : message.split('\n', 1)[0])
+  const known = code === '' ? PHRASES.find(([phrase]) => message.includes(phrase)) : undefined
+  const reason = REASONS[code] ?? known?.[1] ?? message.split('\n', 1)[0]
   return new PostgresError(`${address}: ${reason}`, { cause: error })
 }
 

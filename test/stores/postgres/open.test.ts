@@ -13,8 +13,8 @@ import {
   createDatabase,
   type Engine,
   freePort,
-  notItsProtocol,
   PATIENT,
+  startHttpServer,
   startPostgres,
   startSecurePostgres,
   withoutOpenSsl,
@@ -54,7 +54,7 @@ test('postgres - an unusable database is reported in one line that names the fix
   const as = (user: string, database = 'postgres') =>
     `postgres://${user}:s3cret@127.0.0.1:${port}/${database}`
   const closed = await freePort()
-  await using other = await notItsProtocol()
+  await using other = await startHttpServer()
   const cases: [url: string, message: RegExp][] = [
     [`postgres://me:s3cret@127.0.0.1:${closed}/x`, /127\.0\.0\.1:\d+\/x: nothing listens there/],
     ['postgres://me:s3cret@nowhere.invalid/x', /nowhere\.invalid\/x: the host is unknown/],
